@@ -1,1 +1,14 @@
-export {};
+export type { Database, ReadQueries, Subscription, SubscriptionEvent, WriteQueries } from './database.ts';
+export type { ColumnTypes, Migration } from './migration.ts';
+export { type DatabaseOptions, openDatabase } from './open-database.ts';
+export { change, type ProgramModule, type ProgramRun, rowsOf, type WriterProgram } from './program.ts';
+export { STORAGE_ERRORS, StorageError, type StorageErrorCode } from './storage-error.ts';
+export {
+  type CommitOutcome,
+  type CommitUnit,
+  type Notification,
+  program,
+  type Step,
+  type StepResult,
+  statement,
+} from './unit.ts';

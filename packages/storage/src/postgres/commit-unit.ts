@@ -1,0 +1,118 @@
+import type pg from 'pg';
+import { runUnit, type UnitPrograms } from '../run-unit.ts';
+import { StorageError } from '../storage-error.ts';
+import type { CommitOutcome, CommitUnit } from '../unit.ts';
+import { NOTIFY_CHANNEL } from './listen.ts';
+import { type Patience, repeatWhileAway } from './patience.ts';
+import { connectionLost } from './postgres-error.ts';
+
+export interface CommitContext extends UnitPrograms, Patience {
+  readonly pool: pg.Pool;
+}
+
+const DOUBT_PAUSE_MS = 100;
+
+/**
+ * One transaction for the unit. A unit decides nothing on the way, so it is tried again when the server was away, and
+ * when the answer to `commit` itself got lost, the server is asked how the transaction ended.
+ */
+export function commitUnit(unit: CommitUnit, context: CommitContext): Promise<CommitOutcome> {
+  return repeatWhileAway((deadline) => attempt(unit, context, deadline), context);
+}
+
+async function attempt(unit: CommitUnit, context: CommitContext, deadline: number): Promise<CommitOutcome> {
+  const client = await context.pool.connect();
+  const { transaction, outcome } = await prepare(client, unit, context);
+  try {
+    const { command } = await client.query(outcome.kind === 'committed' ? 'commit' : 'rollback');
+    client.release();
+    if (outcome.kind === 'committed' && command !== 'COMMIT')
+      throw new StorageError('storage.invalid_statement', 'PostgreSQL rolled the unit back.');
+    return outcome;
+  } catch (error) {
+    if (error instanceof StorageError) throw error;
+    client.release(true);
+    if (!connectionLost(error) || outcome.kind === 'conflict') throw error;
+    if (await wasCommitted(transaction, context, deadline)) return outcome;
+    throw error;
+  }
+}
+
+/** Everything up to the commit; on a fault the transaction is gone and the connection given back. */
+async function prepare(
+  client: pg.PoolClient,
+  unit: CommitUnit,
+  context: UnitPrograms,
+): Promise<{ transaction: string; outcome: CommitOutcome }> {
+  try {
+    const transaction = await begin(client);
+    await lockPrograms(client, unit);
+    return { transaction, outcome: await drive(client, unit, context) };
+  } catch (error) {
+    await client.query('rollback').then(
+      () => client.release(),
+      () => client.release(true),
+    );
+    throw error;
+  }
+}
+
+/** The transaction's id is learnt before the commit, so that its fate can be asked after a broken connection. */
+async function begin(client: pg.PoolClient): Promise<string> {
+  const answers = (await client.query('begin; select pg_current_xact_id()::text as id')) as unknown as pg.QueryResult<{
+    id: string;
+  }>[];
+  const id = answers[1]?.rows[0]?.id;
+  if (id === undefined) throw new StorageError('storage.invalid_statement', 'PostgreSQL named no transaction.');
+  return id;
+}
+
+async function lockPrograms(client: pg.PoolClient, unit: CommitUnit): Promise<void> {
+  const names = new Set(unit.steps.flatMap((step) => (step.kind === 'program' ? [step.name] : [])));
+  // In one order everywhere, or two units with the same two programs could wait for each other.
+  for (const name of [...names].toSorted()) {
+    await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`palyra program ${name}`]);
+  }
+}
+
+async function drive(client: pg.PoolClient, unit: CommitUnit, context: UnitPrograms): Promise<CommitOutcome> {
+  const run = runUnit(unit, context);
+  let next = run.next();
+  while (next.done !== true) {
+    const { rowCount, rows } = await client.query(next.value.sql, [...next.value.parameters]);
+    next = run.next({ rowCount: rowCount ?? 0, rows });
+  }
+  if (next.value.kind === 'conflict') return next.value;
+  for (const notification of unit.notifications ?? []) {
+    await client.query('select pg_notify($1, $2)', [NOTIFY_CHANNEL, JSON.stringify(notification)]);
+  }
+  return next.value;
+}
+
+/** False means that the transaction is known to have been undone, so that trying again is safe. */
+async function wasCommitted(transaction: string, { pool, clock }: CommitContext, deadline: number): Promise<boolean> {
+  while (clock.now() < deadline) {
+    const fate = await fateOf(transaction, pool);
+    if (fate === 'committed') return true;
+    if (fate === 'aborted') return false;
+    await clock.sleep(DOUBT_PAUSE_MS);
+  }
+  throw new StorageError(
+    'storage.outcome_unknown',
+    'The connection broke at the commit, and the server did not say in time how it ended.',
+    {
+      fix: 'Read the rows before trying again.',
+    },
+  );
+}
+
+async function fateOf(transaction: string, pool: pg.Pool): Promise<string | undefined> {
+  try {
+    const { rows } = await pool.query<{ status: string | null }>('select pg_xact_status($1::xid8) as status', [
+      transaction,
+    ]);
+    return rows[0]?.status ?? undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,81 @@
+import { type Clock, type Logger, systemClock } from '@palyra/primitives';
+import type { Database } from '../database.ts';
+import { type Migration, renderMigrations } from '../migration.ts';
+import { loadPrograms, type ProgramModule } from '../program.ts';
+import { StorageError } from '../storage-error.ts';
+import { createSubscriptions } from '../subscriptions.ts';
+import { checkNotifications } from '../unit.ts';
+import { commitUnit } from './commit-unit.ts';
+import { postgresBuilder, postgresReader } from './dialect.ts';
+import { createListener } from './listen.ts';
+import { migrate, POSTGRES_TYPES } from './migrate.ts';
+import { repeatWhileAway } from './patience.ts';
+import { createPools } from './pools.ts';
+
+export interface PostgresOptions {
+  readonly url: string;
+  readonly migrations: readonly Migration[];
+  readonly programs: readonly ProgramModule[];
+  /** How long to wait for another session's lock before `storage.locked`. */
+  readonly lockTimeoutMs: number;
+  readonly poolSize: number;
+  readonly logger: Pick<Logger, 'error'>;
+  readonly clock?: Clock;
+  /** How long units and queries wait for a server that is away before `storage.unavailable`. */
+  readonly patienceMs?: number;
+}
+
+const PATIENCE_MS = 10_000;
+
+/** The shared store: several palyrad on one PostgreSQL. */
+export async function openPostgres<Schema>(options: PostgresOptions): Promise<Database<Schema>> {
+  const { logger, clock = systemClock, patienceMs = PATIENCE_MS } = options;
+  const programs = await loadPrograms(options.programs);
+  const subscriptions = createSubscriptions(logger);
+  const pools = createPools(options);
+  await migrate(pools.writing, renderMigrations(options.migrations, POSTGRES_TYPES)).catch(async (error: unknown) => {
+    await pools.close();
+    throw error;
+  });
+  const listener = createListener({ connect: pools.connectAlone, subscriptions, clock, logger });
+  const patience = { clock, patienceMs };
+  const context = { ...patience, pool: pools.writing, programs, build: postgresBuilder<never>() };
+  const underWay = new Set<Promise<unknown>>();
+  let closed = false;
+
+  const whileOpen = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (closed) throw new StorageError('storage.closed', 'The database is closed.');
+    const running = work();
+    underWay.add(running);
+    return await running.finally(() => underWay.delete(running));
+  };
+
+  return {
+    read: postgresReader<Schema>((sql, parameters) =>
+      whileOpen(() =>
+        repeatWhileAway(async () => {
+          const { rowCount, rows } = await pools.reading.query(sql, [...parameters]);
+          return { rowCount: rowCount ?? 0, rows };
+        }, patience),
+      ),
+    ),
+    write: postgresBuilder<Schema>(),
+    commit({ steps, notifications = [] }) {
+      return whileOpen(async () => commitUnit({ steps, notifications: checkNotifications(notifications) }, context));
+    },
+    subscribe(channel, listen) {
+      return whileOpen(async () => {
+        const subscription = subscriptions.add(channel, listen);
+        await repeatWhileAway(() => listener.start(), patience);
+        return subscription;
+      });
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      await Promise.allSettled(underWay);
+      await listener.close();
+      await pools.close();
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import pg from 'pg';
+import { StorageError } from '../storage-error.ts';
+
+export interface PoolOptions {
+  readonly url: string;
+  readonly poolSize: number;
+  readonly lockTimeoutMs: number;
+}
+
+export interface Pools {
+  readonly writing: pg.Pool;
+  readonly reading: pg.Pool;
+  /** A connection outside the pools, for listening. */
+  connectAlone(): Promise<pg.Client>;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const INT8 = 20;
+const NUMERIC = 1700;
+const BYTEA = 17;
+
+export function createPools({ url, poolSize, lockTimeoutMs }: PoolOptions): Pools {
+  const shared = {
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+    application_name: 'palyrad',
+    types: { getTypeParser },
+  };
+  // Set on each connection, not in its options: those of the URL would win. An acknowledged unit must survive a crash of
+  // the server, whatever the server's own default is.
+  const writing = new pg.Pool({
+    ...shared,
+    max: poolSize,
+    // oxlint-disable-next-line typescript/no-misused-promises -- the pool waits for it; its types are behind.
+    onConnect: (client) => run(client, `set synchronous_commit = on; set lock_timeout = ${lockTimeoutMs}`),
+  });
+  const reading = new pg.Pool({
+    ...shared,
+    max: poolSize,
+    // oxlint-disable-next-line typescript/no-misused-promises -- as above.
+    onConnect: (client) => run(client, 'set session characteristics as transaction read only'),
+  });
+  for (const pool of [writing, reading]) {
+    // A connection that breaks fails its query or is replaced at its next use; without listeners it would end the process.
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => client.on('error', () => undefined));
+  }
+
+  return {
+    writing,
+    reading,
+    async connectAlone() {
+      const client = new pg.Client(shared);
+      await client.connect();
+      return client;
+    },
+    async close() {
+      await Promise.all([writing.end(), reading.end()]);
+    },
+  };
+}
+
+async function run(client: pg.ClientBase, sql: string): Promise<void> {
+  await client.query(sql);
+}
+
+/** Rows look the same from both drivers: integers are numbers, bytes are plain `Uint8Array`s. */
+function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  if (oid === INT8) return parseInteger;
+  if (oid === NUMERIC) return Number;
+  const parse: (value: string) => unknown = pg.types.getTypeParser(oid as pg.types.TypeId, format);
+  if (oid === BYTEA) return (value) => new Uint8Array(parse(value) as Buffer);
+  return parse;
+}
+
+function parseInteger(text: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value)) return value;
+  throw new StorageError('storage.invalid_statement', 'A query returned an integer beyond 2^53 - 1.');
+}

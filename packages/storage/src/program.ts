@@ -1,0 +1,51 @@
+import type { Compilable, Kysely } from 'kysely';
+import { compiledStep, type StatementStep } from './unit.ts';
+import type { Row } from './value.ts';
+
+export interface QueryResult {
+  readonly rowCount: number;
+  readonly rows: readonly Row[];
+}
+
+/**
+ * A step that needs the writer's state, such as the next sequence number. It is a generator that yields queries and is
+ * handed their results, so the same program runs synchronously in SQLite's writer thread and asynchronously on
+ * PostgreSQL, and can do nothing else in between. Programs of one name never run at the same time.
+ */
+export interface WriterProgram<Input = never, Output = unknown> {
+  readonly name: string;
+  run(build: Kysely<never>, input: Input): ProgramRun<Output>;
+}
+
+export type ProgramRun<Output> = Generator<StatementStep, Output, QueryResult>;
+
+/** Where a program lives: the writer imports the module itself, for functions do not travel between threads. */
+export interface ProgramModule {
+  readonly name: string;
+  /** URL of a module whose default export is the `WriterProgram`. */
+  readonly module: string;
+}
+
+/** Inside a program: `const heads = yield* rowsOf(build.selectFrom('heads').selectAll())`. */
+export function* rowsOf<Output>(query: Compilable<Output>): ProgramRun<readonly Output[]> {
+  const result = yield compiledStep(query.compile());
+  return result.rows as readonly Output[];
+}
+
+/** Inside a program: a change that must touch so many rows, or the whole unit is a conflict. */
+export function* change(query: Compilable, rows: number): ProgramRun<number> {
+  const result = yield compiledStep(query.compile(), rows);
+  return result.rowCount;
+}
+
+/** Imports the programs and refuses a module that is not the program it is registered as. */
+export async function loadPrograms(modules: readonly ProgramModule[]): Promise<ReadonlyMap<string, WriterProgram>> {
+  const programs = new Map<string, WriterProgram>();
+  for (const { name, module } of modules) {
+    const loaded = (await import(module)) as { default?: WriterProgram };
+    if (loaded.default?.name !== name)
+      throw new TypeError(`The module registered as ${name} does not export that program.`);
+    programs.set(name, loaded.default);
+  }
+  return programs;
+}

@@ -1,0 +1,64 @@
+import { runUnit, type UnitPrograms } from '../run-unit.ts';
+import type { StorageError } from '../storage-error.ts';
+import type { CommitOutcome, CommitUnit } from '../unit.ts';
+import type { Connection } from './connection.ts';
+import { sqliteFault } from './sqlite-error.ts';
+
+export type UnitResult = { readonly outcome: CommitOutcome } | { readonly error: StorageError };
+
+export interface BatchContext extends UnitPrograms {
+  readonly connection: Connection;
+  /** Distinguishes this process's notifications from those of others. */
+  readonly origin: string;
+}
+
+/**
+ * One transaction and one flush for all units that were waiting: each unit has its own savepoint, so a conflict or a
+ * fault undoes that unit alone, and nobody is told anything before the commit. Throws when no unit was written.
+ */
+export function commitBatch(units: readonly CommitUnit[], context: BatchContext): readonly UnitResult[] {
+  const { database } = context.connection;
+  database.exec('begin immediate');
+  try {
+    const results = units.map((unit) => runInSavepoint(unit, context));
+    database.exec('commit');
+    return results;
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback');
+    throw error;
+  }
+}
+
+function runInSavepoint(unit: CommitUnit, context: BatchContext): UnitResult {
+  const { connection } = context;
+  connection.query('savepoint unit', []);
+  try {
+    const outcome = drive(unit, context);
+    if (outcome.kind === 'conflict') connection.query('rollback to unit', []);
+    connection.query('release unit', []);
+    return { outcome };
+  } catch (error) {
+    // Some faults (disk full, I/O) end the whole transaction: then every unit in it has failed, not just this one.
+    if (!connection.database.isTransaction) throw error;
+    connection.query('rollback to unit', []);
+    connection.query('release unit', []);
+    return { error: sqliteFault(error) };
+  }
+}
+
+function drive(unit: CommitUnit, context: BatchContext): CommitOutcome {
+  const { connection, origin } = context;
+  const run = runUnit(unit, context);
+  let next = run.next();
+  while (next.done !== true) next = run.next(connection.query(next.value.sql, next.value.parameters));
+  if (next.value.kind === 'committed') {
+    for (const { channel, payload } of unit.notifications ?? []) {
+      connection.query('insert into palyra_notifications (channel, payload, origin) values (?, ?, ?)', [
+        channel,
+        payload,
+        origin,
+      ]);
+    }
+  }
+  return next.value;
+}

@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { createTemporaryHome } from '@palyra/testkit';
+import { expect, test } from 'vitest';
+import { openForReading, openForWriting } from './connection.ts';
+
+test('the writing connection flushes every commit to disk and checks what it is given', async () => {
+  await using home = await createTemporaryHome();
+  const connection = openForWriting({ path: join(home.path, 'x.db'), lockTimeoutMs: 100 });
+  const pragma = (name: string) => Object.values(connection.query(`pragma ${name}`, []).rows[0] ?? {})[0];
+  const FULL = 2;
+  expect({
+    journal: pragma('journal_mode'),
+    synchronous: pragma('synchronous'),
+    foreignKeys: pragma('foreign_keys'),
+  }).toEqual({
+    journal: 'wal',
+    synchronous: FULL,
+    foreignKeys: 1,
+  });
+  connection.close();
+});
+
+test('the statement cache forgets and goes on', async () => {
+  await using home = await createTemporaryHome();
+  const connection = openForWriting({ path: join(home.path, 'x.db'), lockTimeoutMs: 100 });
+  for (let i = 0; i < 600; i += 1) expect(connection.query(`select ${i} as n`, []).rows).toEqual([{ n: i }]);
+  connection.close();
+});
+
+test('a reading connection does not create a database', async () => {
+  await using home = await createTemporaryHome();
+  expect(() => openForReading({ path: join(home.path, 'none.db'), lockTimeoutMs: 100 })).toThrow(
+    expect.objectContaining({ code: 'storage.permission_denied' }),
+  );
+});

@@ -1,0 +1,117 @@
+import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import type { QueryResult } from '../program.ts';
+import { StorageError } from '../storage-error.ts';
+import type { Row, StoredValue } from '../value.ts';
+import { sqliteFault } from './sqlite-error.ts';
+
+export interface ConnectionOptions {
+  readonly path: string;
+  readonly lockTimeoutMs: number;
+}
+
+/** One SQLite connection with its prepared statements. Lives in a worker thread: everything here blocks. */
+export interface Connection {
+  readonly database: DatabaseSync;
+  query(sql: string, parameters: readonly StoredValue[]): QueryResult;
+  close(): void;
+}
+
+const CACHED_STATEMENTS = 256;
+
+/** Throws `StorageError`. Creates the file, readable by its owner only. */
+export function openForWriting({ path, lockTimeoutMs }: ConnectionOptions): Connection {
+  ensurePrivateFile(path);
+  return connect(path, { timeout: lockTimeoutMs }, [
+    'journal_mode = wal',
+    'synchronous = full',
+    'foreign_keys = on',
+    'trusted_schema = off',
+  ]);
+}
+
+export function openForReading({ path, lockTimeoutMs }: ConnectionOptions): Connection {
+  return connect(path, { timeout: lockTimeoutMs, readOnly: true }, ['query_only = on', 'trusted_schema = off']);
+}
+
+function connect(
+  path: string,
+  options: { timeout: number; readOnly?: boolean },
+  pragmas: readonly string[],
+): Connection {
+  try {
+    const database = new DatabaseSync(path, options);
+    for (const pragma of pragmas) database.exec(`pragma ${pragma}`);
+    return withStatements(database);
+  } catch (error) {
+    throw sqliteFault(error);
+  }
+}
+
+function withStatements(database: DatabaseSync): Connection {
+  const statements = new Map<string, StatementSync>();
+  return {
+    database,
+    query(sql, parameters) {
+      const prepared = statements.get(sql) ?? database.prepare(sql);
+      remember(statements, sql, prepared);
+      if (prepared.columns().length > 0) {
+        const rows = prepared.all(...parameters) as Row[];
+        return { rowCount: rows.length, rows };
+      }
+      return { rowCount: Number(prepared.run(...parameters).changes), rows: [] };
+    },
+    close: () => database.close(),
+  };
+}
+
+/** Most recently used last, so that the first one is the one to forget. */
+function remember(statements: Map<string, StatementSync>, sql: string, prepared: StatementSync): void {
+  statements.delete(sql);
+  statements.set(sql, prepared);
+  const [oldest] = statements.keys();
+  if (statements.size > CACHED_STATEMENTS && oldest !== undefined) statements.delete(oldest);
+}
+
+/** SQLite gives its journal files the mode of the main file, so this one decision covers them all. */
+function ensurePrivateFile(path: string): void {
+  const file = openOrCreate(path);
+  try {
+    const { mode, uid } = fstatSync(file);
+    // SECURITY: T-40 — whoever can write this file writes approvals and grants, and whoever reads it reads the journal.
+    if ((mode & 0o077) !== 0) {
+      throw new StorageError(
+        'storage.unsafe_permissions',
+        `The database file has mode ${(mode & 0o777).toString(8)}; other users can open it.`,
+        {
+          fix: 'chmod 600 the file, and look at what it holds if others could write it.',
+        },
+      );
+    }
+    if (uid !== process.geteuid?.()) {
+      throw new StorageError('storage.unsafe_permissions', `The database file belongs to uid ${uid}.`, {
+        fix: 'chown it to the user that runs palyrad.',
+      });
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+function openOrCreate(path: string): number {
+  try {
+    return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    if (code === 'ENOSPC' || code === 'EDQUOT')
+      throw new StorageError('storage.disk_full', 'There is no space for the database file.', { cause });
+    throw new StorageError(
+      'storage.permission_denied',
+      `The database file cannot be opened (${code ?? 'unknown reason'}).`,
+      {
+        cause,
+        fix: 'Make the home a directory that is yours: chmod 700, chown to the user that runs palyrad.',
+      },
+    );
+  }
+}

@@ -1,0 +1,140 @@
+import { Worker } from 'node:worker_threads';
+import { fromErrorData, StorageError } from '../storage-error.ts';
+import type { Notification } from '../unit.ts';
+import type { Answer, FromThread, Request, ToThread } from './thread-messages.ts';
+
+/** The event loop's end of a worker thread that answers requests. */
+export interface ThreadClient<Body, Result> {
+  /** Throws `storage.closed` after `close`, `storage.overloaded` when too many requests wait. */
+  request(body: Body): Promise<Result>;
+  close(): Promise<void>;
+}
+
+export interface ThreadEvents {
+  notified(notifications: readonly Notification[]): void;
+  gap(): void;
+}
+
+export interface ThreadOptions {
+  readonly entry: URL;
+  readonly data: unknown;
+  readonly maxWaiting: number;
+  /** What to say of requests that were under way when the thread died. */
+  readonly lost: 'storage.outcome_unknown' | 'storage.unavailable';
+  readonly events: ThreadEvents;
+}
+
+interface Waiting<Result> {
+  resolve(result: Result): void;
+  reject(error: StorageError): void;
+}
+
+/** Resolves when the thread is ready; throws what it failed with. */
+export async function startThread<Body, Result>(options: ThreadOptions): Promise<ThreadClient<Body, Result>> {
+  const worker = new Worker(options.entry, { workerData: options.data });
+  await ready(worker);
+  return connectTo<Body, Result>(worker, options);
+}
+
+function ready(worker: Worker): Promise<void> {
+  return new Promise((resolve, reject) => {
+    worker.once('exit', () =>
+      reject(new StorageError('storage.unavailable', 'A storage thread ended before it was ready.')),
+    );
+    worker.once('error', (cause) =>
+      reject(new StorageError('storage.unavailable', 'A storage thread could not start.', { cause })),
+    );
+    worker.once('message', (message: FromThread<never>) => {
+      if (message.kind === 'ready') resolve();
+      else if (message.kind === 'failed') reject(fromErrorData(message.error));
+    });
+  });
+}
+
+function connectTo<Body, Result>(
+  worker: Worker,
+  { maxWaiting, lost, events }: ThreadOptions,
+): ThreadClient<Body, Result> {
+  const waiting = new Map<number, Waiting<Result>>();
+  let outbox: Request<Body>[] = [];
+  let nextId = 0;
+  let closed = false;
+  const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+
+  const post = (message: ToThread<Body>) => worker.postMessage(message);
+  const flush = () => {
+    const requests = outbox;
+    outbox = [];
+    if (requests.length === 0) return;
+    try {
+      post({ kind: 'requests', requests });
+    } catch {
+      // One of them does not survive the journey; it must not take the others with it.
+      for (const request of requests) postAlone(request);
+    }
+  };
+  const postAlone = (request: Request<Body>) => {
+    try {
+      post({ kind: 'requests', requests: [request] });
+    } catch (cause) {
+      const error = new StorageError(
+        'storage.invalid_parameter',
+        'A program input holds something that cannot be sent to the writer.',
+        { cause },
+      );
+      waiting.get(request.id)?.reject(error);
+      waiting.delete(request.id);
+    }
+  };
+
+  worker.on('message', (message: FromThread<Result>) => {
+    if (message.kind === 'answers') for (const answer of message.answers) settle(waiting, answer);
+    else if (message.kind === 'notified') events.notified(message.notifications);
+    else if (message.kind === 'gap') events.gap();
+  });
+  worker.on('error', (cause) => failAll(waiting, new StorageError(lost, 'A storage thread died.', { cause })));
+  void exited.then(() => {
+    closed = true;
+    failAll(waiting, new StorageError(lost, 'A storage thread ended before it answered.'));
+  });
+
+  return {
+    request(body) {
+      if (closed) return Promise.reject(new StorageError('storage.closed', 'The database is closed.'));
+      if (waiting.size >= maxWaiting) return Promise.reject(overloaded(maxWaiting));
+      return new Promise<Result>((resolve, reject) => {
+        const id = nextId++;
+        waiting.set(id, { resolve, reject });
+        // Requests made in one turn of the loop travel in one message, and so share one commit.
+        if (outbox.length === 0) queueMicrotask(flush);
+        outbox.push({ id, body });
+      });
+    },
+    async close() {
+      if (!closed) {
+        closed = true;
+        flush();
+        post({ kind: 'close' });
+      }
+      await exited;
+    },
+  };
+}
+
+function settle<Result>(waiting: Map<number, Waiting<Result>>, answer: Answer<Result>): void {
+  const waiter = waiting.get(answer.id);
+  waiting.delete(answer.id);
+  if (answer.ok) waiter?.resolve(answer.result);
+  else waiter?.reject(fromErrorData(answer.error));
+}
+
+function failAll<Result>(waiting: Map<number, Waiting<Result>>, error: StorageError): void {
+  for (const waiter of waiting.values()) waiter.reject(error);
+  waiting.clear();
+}
+
+function overloaded(limit: number): StorageError {
+  return new StorageError('storage.overloaded', `Over ${limit} requests wait for the database.`, {
+    fix: 'Try again in a moment.',
+  });
+}

@@ -1,0 +1,50 @@
+import type { RenderedMigration } from '../migration.ts';
+import type { ProgramModule, QueryResult } from '../program.ts';
+import type { StorageErrorData } from '../storage-error.ts';
+import type { CommitOutcome, CommitUnit, Notification } from '../unit.ts';
+import type { StoredValue } from '../value.ts';
+
+/** What the threads are started with. */
+export interface WriterThreadData {
+  readonly path: string;
+  readonly lockTimeoutMs: number;
+  readonly migrations: readonly RenderedMigration[];
+  readonly programs: readonly ProgramModule[];
+  readonly origin: string;
+}
+
+export interface ReaderThreadData {
+  readonly path: string;
+  readonly lockTimeoutMs: number;
+  readonly pollMs: number;
+  readonly origin: string;
+}
+
+/** A request waits for its answer under a number; requests of one turn of the event loop travel together. */
+export interface Request<Body> {
+  readonly id: number;
+  readonly body: Body;
+}
+
+export type Answer<Result> =
+  | { readonly id: number; readonly ok: true; readonly result: Result }
+  | { readonly id: number; readonly ok: false; readonly error: StorageErrorData };
+
+export type WriterRequest = CommitUnit;
+export type WriterResult = CommitOutcome;
+
+export type ReaderRequest =
+  | { readonly kind: 'query'; readonly sql: string; readonly parameters: readonly StoredValue[] }
+  | { readonly kind: 'watch' };
+export type ReaderResult = QueryResult;
+
+export type ToThread<Body> =
+  | { readonly kind: 'requests'; readonly requests: readonly Request<Body>[] }
+  | { readonly kind: 'close' };
+
+export type FromThread<Result> =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'failed'; readonly error: StorageErrorData }
+  | { readonly kind: 'answers'; readonly answers: readonly Answer<Result>[] }
+  | { readonly kind: 'notified'; readonly notifications: readonly Notification[] }
+  | { readonly kind: 'gap' };

@@ -1,0 +1,58 @@
+import { join } from 'node:path';
+import { createTemporaryHome } from '@palyra/testkit';
+import { expect, test, vi } from 'vitest';
+import { renderMigrations } from '../migration.ts';
+import { openForReading, openForWriting } from './connection.ts';
+import { migrate, NOTIFICATIONS_MIGRATION, SQLITE_TYPES } from './migrate.ts';
+import type { FromThread } from './thread-messages.ts';
+import { watchNotifications } from './watch-notifications.ts';
+
+const INSERT = 'insert into palyra_notifications (channel, payload, origin) values (?, ?, ?)';
+
+async function watching() {
+  const home = await createTemporaryHome();
+  const options = { path: join(home.path, 'x.db'), lockTimeoutMs: 1_000 };
+  const writer = openForWriting(options);
+  migrate(writer, renderMigrations([NOTIFICATIONS_MIGRATION], SQLITE_TYPES));
+  writer.query(INSERT, ['runs', 'old', 'other']);
+  const connection = openForReading(options);
+  const sent: FromThread<never>[] = [];
+  const stop = watchNotifications({
+    ...options,
+    pollMs: 20,
+    origin: 'me',
+    connection,
+    send: (message) => sent.push(message),
+  });
+  return {
+    writer,
+    sent,
+    async end() {
+      stop();
+      connection.close();
+      writer.close();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+test('tells what others committed from now on, and not what we did', async () => {
+  const { writer, sent, end } = await watching();
+  writer.query(INSERT, ['runs', 'mine', 'me']);
+  writer.query(INSERT, ['runs', 'theirs', 'other']);
+  await vi.waitFor(() =>
+    expect(sent).toEqual([{ kind: 'notified', notifications: [{ channel: 'runs', payload: 'theirs' }] }]),
+  );
+  await end();
+});
+
+test('tells a gap when rows were pruned before they were seen', async () => {
+  const { writer, sent, end } = await watching();
+  writer.database.exec('begin');
+  for (let i = 0; i < 5; i += 1) writer.query(INSERT, ['runs', `${i}`, 'other']);
+  writer.query('delete from palyra_notifications where seq <= 4', []);
+  writer.database.exec('commit');
+  await vi.waitFor(() => expect(sent.at(-1)?.kind).toBe('notified'));
+  expect(sent[0]).toEqual({ kind: 'gap' });
+  await end();
+});

@@ -1,0 +1,50 @@
+import type { Logger } from '@palyra/primitives';
+import type { Subscription, SubscriptionEvent } from './database.ts';
+import { checkChannel, type Notification } from './unit.ts';
+
+type Listener = (event: SubscriptionEvent) => void;
+
+/** Who listens to what, in this process. */
+export interface Subscriptions {
+  add(channel: string, listener: Listener): Subscription;
+  tell(notifications: readonly Notification[]): void;
+  tellGap(): void;
+}
+
+export function createSubscriptions(logger: Pick<Logger, 'error'>): Subscriptions {
+  const channels = new Map<string, Set<Listener>>();
+
+  // A subscriber that throws must not keep the others from hearing.
+  const call = (listener: Listener, event: SubscriptionEvent) => {
+    try {
+      listener(event);
+    } catch (error) {
+      logger.error({ err: error }, 'a storage subscriber threw');
+    }
+  };
+
+  return {
+    add(channel, listener) {
+      checkChannel(channel);
+      // Its own function, so that one listener may subscribe twice and close once.
+      const own: Listener = (event) => listener(event);
+      const listeners = channels.get(channel) ?? new Set();
+      channels.set(channel, listeners.add(own));
+      return {
+        close() {
+          listeners.delete(own);
+          if (listeners.size === 0 && channels.get(channel) === listeners) channels.delete(channel);
+        },
+      };
+    },
+    tell(notifications) {
+      for (const { channel, payload } of notifications) {
+        for (const listener of Array.from(channels.get(channel) ?? []))
+          call(listener, { kind: 'notified', channel, payload });
+      }
+    },
+    tellGap() {
+      for (const listener of [...channels.values()].flatMap((set) => [...set])) call(listener, { kind: 'gap' });
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { StorageError } from './storage-error.ts';
+
+/** What both drivers store and return unchanged. Times are integers, truth is 0 or 1, JSON is text. */
+export type StoredValue = string | number | Uint8Array | null;
+
+export type Row = Readonly<Record<string, unknown>>;
+
+/** Throws `storage.invalid_parameter` for values that one of the drivers would change, cut or refuse. */
+export function checkParameters(parameters: readonly unknown[]): readonly StoredValue[] {
+  return parameters.map((value, index) => checkValue(value, index + 1));
+}
+
+function checkValue(value: unknown, position: number): StoredValue {
+  if (value === null || value instanceof Uint8Array) return value;
+  if (typeof value === 'string') return checkText(value, position);
+  if (typeof value === 'number') return checkNumber(value, position);
+  throw invalid(position, `a value of type ${typeof value}`, 'Store text, numbers, bytes or null.');
+}
+
+function checkText(text: string, position: number): string {
+  // PostgreSQL refuses NUL in text, and UTF-8 has no lone surrogates: SQLite would store something else.
+  if (!text.isWellFormed()) throw invalid(position, 'text with a lone surrogate', 'Store such text as bytes.');
+  if (text.includes('\0')) throw invalid(position, 'text with a NUL character', 'Store such text as bytes.');
+  return text;
+}
+
+function checkNumber(value: number, position: number): number {
+  if (!Number.isFinite(value)) throw invalid(position, String(value), 'Store a finite number.');
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+    throw invalid(position, 'an integer beyond 2^53 - 1', 'Store large integers as text.');
+  }
+  return value;
+}
+
+function invalid(position: number, found: string, fix: string): StorageError {
+  return new StorageError('storage.invalid_parameter', `Parameter ${position} is ${found}.`, { fix });
+}
