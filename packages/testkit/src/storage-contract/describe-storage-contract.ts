@@ -1,0 +1,24 @@
+import { describe } from 'vitest';
+import { describeMigrations } from './describe-migrations.ts';
+import { describeNotifications } from './describe-notifications.ts';
+import { describeReading } from './describe-reading.ts';
+import { describeUnits } from './describe-units.ts';
+import type { LedgerOptions } from './ledger-database.ts';
+
+/** A fresh place for one test's database. */
+export interface StoragePlace {
+  readonly location: LedgerOptions['location'];
+  remove(): Promise<void>;
+}
+
+export type MakePlace = () => Promise<StoragePlace>;
+
+/** What every driver owes, whatever lies behind it. */
+export function describeStorageContract(name: string, makePlace: MakePlace): void {
+  describe(`storage contract: ${name}`, () => {
+    describeUnits(makePlace);
+    describeReading(makePlace);
+    describeNotifications(makePlace);
+    describeMigrations(makePlace);
+  });
+}

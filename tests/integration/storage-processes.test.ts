@@ -1,0 +1,66 @@
+import { DatabaseSync } from 'node:sqlite';
+import { program } from '@palyra/storage';
+import { brokenLink, openLedger, putAccount, startLedgerProcess } from '@palyra/testkit';
+import { expect, test, vi } from 'vitest';
+import { temporaryLedger } from './temporary-ledger.ts';
+
+test('two processes append to one SQLite file and the chain has no holes', async () => {
+  await using place = await temporaryLedger();
+  const processes = ['one', 'two'].map((label) =>
+    startLedgerProcess({ location: place.location, label, writers: 4, count: 100 }),
+  );
+  expect(await Promise.all(processes.map((child) => child.end()))).toEqual([0, 0]);
+
+  const ledger = await openLedger({ location: place.location });
+  const entries = await ledger.read.selectFrom('entries').selectAll().orderBy('seq').execute();
+  await ledger.close();
+  expect(brokenLink(entries)).toBeUndefined();
+  expect(entries.map(({ body }) => body).toSorted()).toEqual(
+    processes.flatMap(({ acknowledged }) => acknowledged).toSorted(),
+  );
+});
+
+test('a process hears what another one commits', async () => {
+  await using place = await temporaryLedger();
+  const [ledger, other] = [await openLedger(place), await openLedger(place)];
+  const heard: string[] = [];
+  await ledger.subscribe('entries', (event) => heard.push(event.kind === 'notified' ? event.payload : 'gap'));
+  for (let i = 0; i < 200; i += 1) {
+    await other.commit({
+      steps: [program('ledger.append', { body: `${i}` })],
+      notifications: [{ channel: 'entries', payload: `${i}` }],
+    });
+  }
+  // More than the file system's events deliver reliably: the slow poll brings the rest.
+  await vi.waitFor(() => expect(heard).toEqual(Array.from({ length: 200 }, (_, i) => `${i}`)), { timeout: 10_000 });
+  await Promise.all([ledger.close(), other.close()]);
+});
+
+test('a lock held by another process is a typed error, and writing goes on when it is gone', async () => {
+  await using place = await temporaryLedger();
+  const ledger = await openLedger({ location: place.location, lockTimeoutMs: 50 });
+  const other = new DatabaseSync(place.location.path);
+  other.exec('begin immediate');
+  await expect(putAccount(ledger, 'alice', 1)).rejects.toMatchObject({
+    code: 'storage.locked',
+    fix: expect.stringContaining('lock_timeout_ms'),
+  });
+  other.exec('rollback');
+  await putAccount(ledger, 'alice', 1);
+  other.close();
+  await ledger.close();
+});
+
+test('a lock that is given up in time is waited for', async () => {
+  await using place = await temporaryLedger();
+  const ledger = await openLedger(place);
+  const other = new DatabaseSync(place.location.path);
+  other.exec('begin immediate');
+  const waiting = putAccount(ledger, 'alice', 1);
+  // The event loop is free meanwhile, or this reading would never be answered.
+  expect(await ledger.read.selectFrom('accounts').selectAll().execute()).toEqual([]);
+  other.exec('commit');
+  await waiting;
+  other.close();
+  await ledger.close();
+});
