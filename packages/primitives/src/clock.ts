@@ -1,5 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 /** Time as a dependency: the only way code reads the time or waits, so tests own it. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
@@ -8,13 +6,24 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** Without `node:timers`, so the console can use it too. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  async sleep(ms, signal) {
-    try {
-      await delay(ms, undefined, signal === undefined ? {} : { signal });
-    } catch (cause) {
-      throw signal?.aborted ? signal.reason : cause;
-    }
+  sleep(ms, signal) {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const onAbort = (): void => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      }, ms);
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
   },
 };

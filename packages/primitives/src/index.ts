@@ -1,3 +1,20 @@
-export { AppError, type AppErrorOptions } from './app-error.ts';
-export { type Clock, systemClock } from './clock.ts';
+export * from './browser.ts';
+export {
+  type DigestInput,
+  equalInConstantTime,
+  parseSha256Hex,
+  type Sha256Hex,
+  sha256Bytes,
+  sha256Hex,
+  sha256OfJson,
+  sha256OfParts,
+} from './digest.ts';
 export { entryUrl } from './entry-url.ts';
+export {
+  createLogger,
+  type LogDestination,
+  type LogFields,
+  type Logger,
+  type LoggerOptions,
+  type LogLevel,
+} from './logger.ts';

@@ -1,0 +1,153 @@
+import { RIGHT_TO_LEFT } from './scripts.ts';
+
+export interface VisibleTextOptions {
+  /**
+   * `escape` (unless told): one line, newlines shown as `\n`. `keep`: up to two newlines in a row stay real, further
+   * ones are shown, so that nothing can be pushed out of sight. Whoever prints several lines marks each as quoted.
+   */
+  readonly newlines?: 'escape' | 'keep';
+  /** Show at most so many characters (code points) of the text, from both ends, and say how many are left out. */
+  readonly maxCharacters?: number;
+}
+
+/**
+ * Any text, safe to print and honest to read: what could move the cursor, hide, reorder or pass for something else is
+ * shown as `\n`, `\r`, `\t` or `\u{202E}`, and every backslash of the text itself as `\\`. So different texts are shown
+ * differently, and the original can be read back from what is shown, unless it says `\[42 characters left out]`.
+ * Letters of one script that look like another's stay as they are: for hosts, `inspectHost` tells.
+ */
+export function visibleText(text: string, options: VisibleTextOptions = {}): string {
+  const newlines = options.newlines ?? 'escape';
+  const limit = options.maxCharacters ?? Number.POSITIVE_INFINITY;
+  // A text has at least half as many characters as code units; only then is counting worth it.
+  if (text.length <= limit) return showPart(text, newlines);
+
+  const characters = Array.from(text);
+  const leftOut = characters.length - Math.max(0, Math.floor(limit));
+  if (leftOut <= 0) return showPart(text, newlines);
+
+  const kept = characters.length - leftOut;
+  const tailLength = Math.floor(kept / 3);
+  const head = characters.slice(0, kept - tailLength).join('');
+  const tail = characters.slice(characters.length - tailLength).join('');
+  // SECURITY: T-08 — the end stays in sight, and no text can fake the note: its own backslashes are doubled.
+  const note = `\\[${leftOut} ${leftOut === 1 ? 'character' : 'characters'} left out]`;
+  return showPart(head, newlines) + note + (tailLength === 0 ? '' : showPart(tail, newlines));
+}
+
+/** Needs no change: printable ASCII without backslash, and spaces only alone and inside. */
+const PLAIN = /^(?:[!-[\]-~]+(?: [!-[\]-~]+)*)?$/;
+
+// SECURITY: T-08 — everything that leaves no mark of its own on the screen, or lets a renderer do something else:
+// control, format (bidi, zero width, tags), surrogate, private and unassigned characters (C), enclosing marks (Me),
+// what renderers may ignore (variation selectors, fillers, soft hyphen), spaces and separators other than U+0020 (Z).
+const HIDDEN = /[\p{C}\p{Me}\p{Default_Ignorable_Code_Point}]|(?! )\p{Z}/u;
+
+/** Blanks that Unicode counts as letters or symbols, and the combining strokes that cross out a letter. */
+const BLANKS_AND_STROKES: ReadonlySet<number> = new Set([
+  0x2800, 0xfffc, 0x13441, 0x13442, 0x16fe4, 0x1d159, 0x334, 0x335, 0x336, 0x337, 0x338, 0x20d2, 0x20d3, 0x20d8, 0x20d9,
+  0x20da, 0x20e5, 0x20e6, 0x20ea, 0x20eb,
+]);
+
+const MARK = /\p{M}/u;
+/** Marks, and the vowels and finals that old Hangul composes with. */
+const JOINS_BEFORE = /[\p{M}\u1160-\u11FF\uD7B0-\uD7FF]/u;
+const CAN_CARRY_MARKS = /[\p{L}\p{N}]/u;
+
+/** Unicode's own rule of thumb (UTS 39, section 5.4): more marks on one letter are no language. */
+const MAX_MARKS = 4;
+const MAX_SPACES = 16;
+const MAX_NEWLINES = 2;
+
+function showPart(text: string, newlines: 'escape' | 'keep'): string {
+  if (PLAIN.test(text)) return text;
+  if (newlines === 'escape') return showLine(text, 'alone');
+  return text.split(/(\n+)/).map(showLineOrBreak).join('');
+}
+
+function showLineOrBreak(piece: string): string {
+  if (!piece.startsWith('\n')) return showLine(piece, 'among_lines');
+  // SECURITY: T-08 — a screenful of empty lines would hide what follows it.
+  return '\\n'.repeat(Math.max(0, piece.length - MAX_NEWLINES)) + piece.slice(0, MAX_NEWLINES);
+}
+
+/** In a line `alone` a space at the start would not be seen; `among_lines` it is indentation. */
+function showLine(line: string, where: 'alone' | 'among_lines'): string {
+  const mixed = mixesDirections(line);
+  const firstSeen = where === 'alone' ? line.length - line.trimStart().length : 0;
+  const afterLastSeen = line.trimEnd().length;
+  let shown = '';
+  let offset = 0;
+  let spaces = 0;
+  let cluster = '';
+  for (const character of line) {
+    if (isPlain(character)) {
+      [cluster, spaces] = [character, 0];
+      shown += character;
+      offset += 1;
+      continue;
+    }
+    spaces = character === ' ' ? spaces + 1 : 0;
+    cluster = clusterWith(cluster, character);
+    // SECURITY: T-08 — long runs of spaces push text out of the window, and those at an edge are not seen at all.
+    const unseen = spaces > MAX_SPACES || (spaces > 0 && (offset < firstSeen || offset >= afterLastSeen));
+    const reordered = mixed && RIGHT_TO_LEFT.test(character);
+    if (unseen || reordered || isDisguised(cluster) || isHidden(character)) {
+      shown += escapeOf(character);
+      cluster = '';
+    } else {
+      shown += character === '\\' ? '\\\\' : character;
+    }
+    offset += character.length;
+  }
+  return shown;
+}
+
+/** Most characters by far: printable ASCII without space and backslash. */
+function isPlain(character: string): boolean {
+  return character > ' ' && character < '\u007f' && character !== '\\';
+}
+
+/** The letter a mark would sit on with the marks it has, and the new character. */
+function clusterWith(cluster: string, character: string): string {
+  return cluster !== '' && JOINS_BEFORE.test(character) ? cluster + character : character;
+}
+
+/**
+ * SECURITY: T-08 — marks without a letter would change what stands before them, piles of marks cover their
+ * neighbours, and two spellings of one letter (é as one character or two, K and the Kelvin sign) look the same.
+ */
+function isDisguised(cluster: string): boolean {
+  const [base = '', ...marks] = cluster;
+  if (MARK.test(base) || (marks.length > 0 && !CAN_CARRY_MARKS.test(base))) return true;
+  return marks.length > MAX_MARKS || cluster.normalize('NFC') !== cluster;
+}
+
+function isHidden(character: string): boolean {
+  return HIDDEN.test(character) || BLANKS_AND_STROKES.has(character.codePointAt(0) ?? 0);
+}
+
+/**
+ * SECURITY: T-08 — a renderer that meets Hebrew or Arabic between Latin letters or digits reorders both, so a path can
+ * be shown in an order in which it does not run. A line in one direction stays as it is.
+ */
+function mixesDirections(line: string): boolean {
+  if (!RIGHT_TO_LEFT.test(line)) return false;
+  for (const character of line) {
+    if (CAN_CARRY_MARKS.test(character) && !RIGHT_TO_LEFT.test(character)) return true;
+  }
+  return false;
+}
+
+function escapeOf(character: string): string {
+  switch (character) {
+    case '\n':
+      return '\\n';
+    case '\r':
+      return '\\r';
+    case '\t':
+      return '\\t';
+    default:
+      return `\\u{${(character.codePointAt(0) ?? 0).toString(16).toUpperCase()}}`;
+  }
+}
