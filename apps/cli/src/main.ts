@@ -1,1 +1,31 @@
-export {};
+import { homedir } from 'node:os';
+import { COMMANDS } from './command-table.ts';
+import { type CliProcess, endWithFault, runCli } from './run-cli.ts';
+import { readVersion } from './version.ts';
+
+const interruption = new AbortController();
+
+const cli: CliProcess = {
+  argv: process.argv.slice(2),
+  version: readVersion(),
+  nodeVersion: process.versions.node,
+  commands: COMMANDS,
+  // oxlint-disable-next-line node/no-process-env -- the program's edge: everything below takes the variables as a value
+  variables: process.env,
+  userHome: homedir,
+  openStdin: () => process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  workingDirectory: () => process.cwd(),
+  signal: interruption.signal,
+};
+
+// Only the first time: whoever presses Ctrl-C again wants the process gone, and the default does that.
+process.once('SIGINT', () => interruption.abort());
+process.once('uncaughtException', (thrown) => {
+  void endWithFault(thrown, cli).then((exitCode) => process.exit(exitCode));
+});
+
+process.exitCode = await runCli(cli);
+// Interrupted, something may still be waited for; otherwise Node leaves by itself once all output is written.
+if (interruption.signal.aborted) process.exit();

@@ -1,1 +1,20 @@
-export {};
+export {
+  CONFIG_ERRORS,
+  ConfigError,
+  type ConfigErrorCode,
+  type ConfigErrorOptions,
+  type ConfigProblem,
+} from './config-error.ts';
+export { redactDatabaseUrl } from './database-url.ts';
+export { checkHome, ensureHome } from './ensure-home.ts';
+export { type Environment, type EnvironmentVariables, readEnvironment } from './environment.ts';
+export { defaultHome, type HomeLayout, homeLayout } from './home-layout.ts';
+export { type LoadConfigInput, type LoadedConfig, loadConfig, type SettingSource } from './load-config.ts';
+export { nearestName } from './nearest-name.ts';
+export { type ParsedConfig, parseConfig } from './parse-config.ts';
+export { type ConfigFile, decodeConfig, readConfigFile } from './read-config-file.ts';
+export { renderDefaultConfig } from './render-config.ts';
+export { type Config, LOG_LEVELS, type LogThreshold } from './schema.ts';
+export { setConfigValue } from './set-config-value.ts';
+export { findSetting, SECTIONS, SETTINGS, type Section, type Setting, type SettingValue } from './settings.ts';
+export { type WriteConfigOptions, writeConfig } from './write-config.ts';

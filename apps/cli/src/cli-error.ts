@@ -1,0 +1,20 @@
+import { AppError } from '@palyra/primitives';
+
+/** Codes are API: add one, never rename one. */
+export const CLI_ERRORS = {
+  'cli.invalid_option': 'An option has a value that cannot be used.',
+  'cli.invalid_usage': 'The command line does not fit together.',
+  'cli.missing_argument': 'The command needs an argument that was not given.',
+  'cli.missing_command': 'The command line stops before it names a command.',
+  'cli.missing_value': 'An option needs a value that was not given.',
+  'cli.no_directory': 'A path is relative to a directory that is not there.',
+  'cli.output_failed': 'The output could not be written.',
+  'cli.secret_in_arguments': 'A value that may be secret was given where others can see it.',
+  'cli.too_many_arguments': 'The command takes fewer arguments.',
+  'cli.unknown_command': 'There is no such command.',
+  'cli.unknown_option': 'The command has no such option.',
+} as const;
+
+export type CliErrorCode = keyof typeof CLI_ERRORS;
+
+export class CliError extends AppError<CliErrorCode> {}

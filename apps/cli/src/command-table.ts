@@ -1,0 +1,8 @@
+import type { CommandDefinition } from './command.ts';
+import { configCheck } from './commands/config-check.ts';
+import { configInit } from './commands/config-init.ts';
+import { configSet } from './commands/config-set.ts';
+import { configShow } from './commands/config-show.ts';
+
+/** Every command there is, in the order of `--help`. */
+export const COMMANDS: readonly CommandDefinition[] = [configInit, configShow, configSet, configCheck];

@@ -1,0 +1,110 @@
+import type { Writable } from 'node:stream';
+import { type LogThreshold, loadConfig } from '@palyra/config';
+import type { CommandContext, CommandDefinition } from './command.ts';
+import { EXIT_CODES, type ExitCode, exitCodeOf } from './exit-codes.ts';
+import { findHome } from './find-home.ts';
+import { type Invocation, parseCommandLine, wantsJson } from './parse-command-line.ts';
+import { renderError, renderWarning } from './render/error.ts';
+import { helpAsJson, renderHelp } from './render/help.ts';
+import { renderJson } from './render/json.ts';
+import { choosePaint } from './render/paint.ts';
+import { writeOutput } from './write-output.ts';
+
+/** The process as values, so that a test can be the process. */
+export interface CliProcess extends Omit<CommandContext, 'home'> {
+  readonly argv: readonly string[];
+  readonly version: string;
+  readonly nodeVersion: string;
+  readonly commands: readonly CommandDefinition[];
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+}
+
+export type OutputStream = Writable & { readonly isTTY?: boolean };
+
+/** Runs one command line and says how to exit. Never rejects: every fault ends in the error form and a code. */
+export async function runCli(cli: CliProcess): Promise<ExitCode> {
+  const asJson = wantsJson(cli.argv);
+  let home: string | undefined;
+  try {
+    const invocation = parseCommandLine(cli.argv, cli.commands);
+    if (invocation.kind === 'run') ({ home } = invocation);
+    const answer = await untilAborted(answerTo(invocation, cli), cli.signal);
+    if (answer.kind === 'interrupted') return EXIT_CODES.interrupted;
+    await print(answer.output, { cli, asJson });
+    return EXIT_CODES.done;
+  } catch (thrown) {
+    if (cli.signal.aborted) return EXIT_CODES.interrupted;
+    await report(thrown, { cli, asJson, home });
+    return exitCodeOf(thrown);
+  }
+}
+
+/** For what was thrown where nobody waited: the same form, the same code. */
+export async function endWithFault(thrown: unknown, cli: CliProcess): Promise<ExitCode> {
+  await report(thrown, { cli, asJson: wantsJson(cli.argv), home: undefined });
+  return exitCodeOf(thrown);
+}
+
+type Output = Awaited<ReturnType<CommandDefinition['run']>>;
+
+async function answerTo(invocation: Invocation, cli: CliProcess): Promise<Output> {
+  switch (invocation.kind) {
+    case 'version':
+      return { json: { version: cli.version, node: cli.nodeVersion }, render: () => `palyra ${cli.version}\n` };
+    case 'help': {
+      const input = { topic: invocation.topic, commands: cli.commands, version: cli.version };
+      return { json: helpAsJson(input), render: (paint) => renderHelp(input, paint) };
+    }
+    case 'run':
+      return invocation.command.run(invocation.input, { ...cli, home: invocation.home });
+  }
+}
+
+type Answer = { readonly kind: 'answered'; readonly output: Output } | { readonly kind: 'interrupted' };
+
+/** A command that does not hear the signal is left behind; the process ends all the same. */
+async function untilAborted(output: Promise<Output>, signal: AbortSignal): Promise<Answer> {
+  const interrupted = new Promise<Answer>((resolve) => {
+    signal.addEventListener('abort', () => resolve({ kind: 'interrupted' }), { once: true });
+  });
+  return Promise.race([output.then((value): Answer => ({ kind: 'answered', output: value })), interrupted]);
+}
+
+interface PrintContext {
+  readonly cli: CliProcess;
+  readonly asJson: boolean;
+}
+
+async function print(output: Output, { cli, asJson }: PrintContext): Promise<void> {
+  if (asJson) return writeOutput(cli.stdout, renderJson(output.json));
+  const paint = paintFor(cli.stderr, cli);
+  const warnings = (output.warnings ?? []).map((sentence) => renderWarning(sentence, paint));
+  await writeOutput(cli.stdout, output.render(paintFor(cli.stdout, cli)));
+  await writeOutput(cli.stderr, warnings.join(''));
+}
+
+async function report(
+  thrown: unknown,
+  { cli, asJson, home }: PrintContext & Pick<CommandContext, 'home'>,
+): Promise<void> {
+  const withStack = logLevelOf({ ...cli, home }) === 'debug';
+  try {
+    await writeOutput(cli.stderr, renderError(thrown, { asJson, withStack, paint: paintFor(cli.stderr, cli) }));
+  } catch {
+    // Nobody can be told that nobody can be told; the exit code still says it.
+  }
+}
+
+function paintFor(stream: OutputStream, cli: CliProcess): ReturnType<typeof choosePaint> {
+  return choosePaint({ isTerminal: stream.isTTY === true, variables: cli.variables });
+}
+
+/** Asked when something has already failed, so a second failure must not hide the first. */
+function logLevelOf(context: CommandContext): LogThreshold {
+  try {
+    return loadConfig(findHome(context)).config.log.level;
+  } catch {
+    return 'info';
+  }
+}

@@ -1,0 +1,22 @@
+import type { Writable } from 'node:stream';
+import { CliError } from './cli-error.ts';
+
+/**
+ * Resolves when the text was handed over, or when nobody reads any more: `palyra … | head` is not a failure.
+ * Throws `cli.output_failed` when it was lost otherwise, such as on a full disk.
+ */
+export async function writeOutput(stream: Writable, text: string): Promise<void> {
+  if (text === '') return;
+  const failure = await new Promise<Error | undefined>((resolve) => {
+    stream.once('error', resolve);
+    stream.write(text, (error) => {
+      if (error == null) stream.off('error', resolve);
+      resolve(error ?? undefined);
+    });
+  });
+  if (failure === undefined || ('code' in failure && failure.code === 'EPIPE')) return;
+  throw new CliError('cli.output_failed', 'The output could not be written.', {
+    fix: 'Check where the output goes: the disk may be full.',
+    cause: failure,
+  });
+}

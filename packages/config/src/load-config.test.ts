@@ -1,0 +1,58 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { readEnvironment } from './environment.ts';
+import { homeLayout } from './home-layout.ts';
+import { loadConfig } from './load-config.ts';
+
+let directory = '';
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'palyra-load-'));
+});
+
+afterEach(() => rmSync(directory, { recursive: true }));
+
+function load(variables: Record<string, string> = {}) {
+  const loaded = loadConfig({ home: homeLayout(directory), environment: readEnvironment(variables) });
+  return { ...loaded, sources: Object.fromEntries(loaded.sources) };
+}
+
+test('without a file every setting is its default', () => {
+  expect(load()).toEqual({
+    config: { storage: { url: undefined, lock_timeout_ms: 5000, pool_size: 8 }, log: { level: 'info' } },
+    file: { path: join(directory, 'palyra.toml'), isPresent: false },
+    sources: {
+      'storage.url': 'default',
+      'storage.lock_timeout_ms': 'default',
+      'storage.pool_size': 'default',
+      'log.level': 'default',
+    },
+  });
+});
+
+test('the environment overrides the log level of the file, and each setting knows its source', () => {
+  writeFileSync(join(directory, 'palyra.toml'), '[log]\nlevel = "error"\n[storage]\npool_size = 8\n', { mode: 0o600 });
+  expect(load().config.log.level).toBe('error');
+
+  const { config, sources } = load({ PALYRA_LOG: 'debug' });
+  expect(config.log.level).toBe('debug');
+  expect(Object.isFrozen(config) && Object.isFrozen(config.log)).toBe(true);
+  expect(sources).toMatchObject({ 'log.level': 'environment', 'storage.pool_size': 'file', 'storage.url': 'default' });
+});
+
+test('other PALYRA_ variables change nothing', () => {
+  const others = {
+    PALYRA_STORAGE_URL: 'postgres://evil/db',
+    PALYRA_POOL_SIZE: '1',
+    PALYRA_CONFIG: '/tmp/evil.toml',
+    PALYRA_LOG_LEVEL: 'debug',
+  };
+  expect(load(others)).toEqual(load());
+});
+
+test('a home that others may enter is refused, also when there is no file in it yet', () => {
+  chmodSync(directory, 0o755);
+  expect(() => load()).toThrow(expect.objectContaining({ code: 'config.unsafe_home' }));
+});

@@ -1,0 +1,69 @@
+import { Secret, type SecretText } from '@palyra/primitives';
+import { z } from 'zod';
+import { isDatabaseUrl } from './database-url.ts';
+
+/**
+ * The one place where settings are declared. A new one is a line in `Config` and a line in `configSchema`, which the
+ * compiler holds together; loading, `palyra config show`, the default file and docs/reference/config.md follow.
+ * Names are those of palyra.toml. A setting is listed only when something reads it.
+ */
+export interface Config {
+  readonly storage: {
+    /** Absent: the embedded database. Secret, because it may hold a password. */
+    readonly url: SecretText | undefined;
+    readonly lock_timeout_ms: number;
+    readonly pool_size: number;
+  };
+  readonly log: {
+    readonly level: LogThreshold;
+  };
+}
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
+export type LogThreshold = (typeof LOG_LEVELS)[number];
+
+export const configSchema: z.ZodType<Config> = z.strictObject({
+  storage: section('Where Palyra keeps its state.', {
+    url: z
+      .string()
+      .refine(isDatabaseUrl)
+      .transform((url) => (url === '' ? undefined : new Secret(url)))
+      .prefault('')
+      .meta({
+        expects: '"" or a postgres:// address with a host',
+        secret: true,
+        description:
+          'Empty: SQLite, in `palyra.db` in the home. `postgres://user:password@host:5432/database`: PostgreSQL. ' +
+          'The password is never shown.',
+      }),
+    lock_timeout_ms: z
+      .int()
+      .min(1)
+      .max(600_000)
+      .default(5000)
+      .describe('How long, in milliseconds, a writer waits for a lock that another process holds.'),
+    pool_size: z
+      .int()
+      .min(1)
+      .max(1000)
+      .default(8)
+      .describe('How many connections to PostgreSQL one process opens at most.'),
+  }),
+  log: section('What the programs write about themselves.', {
+    level: z
+      .enum(LOG_LEVELS)
+      .default('info')
+      .describe('The least important message that is still written. `PALYRA_LOG` overrides it for one process.'),
+  }),
+});
+
+/** An absent section is an empty one, so that each default stands on its own setting and nowhere else. */
+function section<Shape extends z.ZodRawShape>(
+  description: string,
+  shape: Shape,
+): z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>> {
+  return z
+    .strictObject(shape)
+    .prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>)
+    .describe(description);
+}

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { renderConfigReference } from './config-reference.ts';
+
+/** Every generated page, by its path in the repository. */
+export const PAGES: Readonly<Record<string, () => string>> = {
+  'docs/reference/config.md': renderConfigReference,
+};
+
+export function stalePages(root: string): readonly { readonly path: string }[] {
+  return Object.entries(PAGES)
+    .filter(([path, render]) => readOrNothing(join(root, path)) !== render())
+    .map(([path]) => ({ path }));
+}
+
+function readOrNothing(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
