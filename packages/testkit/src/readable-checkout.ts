@@ -1,0 +1,123 @@
+import { existsSync } from 'node:fs';
+import { chmod, constants, copyFile, cp, link, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+
+/** Test code needs vitest, which is large, and never runs as the ordinary user; its own sources are copied all the same. */
+const WITHOUT_DEPENDENCIES = ['@palyra/testkit'];
+
+interface Manifest {
+  readonly name: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Copies what runs our packages from source into `target`, readable by everybody: packages and apps, the third-party
+ * modules they need at run time, and the running Node as `bin/node`.
+ */
+export async function copyCheckout(checkout: string, target: string): Promise<void> {
+  await mkdir(join(target, 'node_modules'), { recursive: true });
+  await mkdir(join(target, 'bin'));
+  await linkOrCopy(process.execPath, join(target, 'bin/node'));
+  await copyFile(join(checkout, 'package.json'), join(target, 'package.json'));
+
+  const modules = new Set<string>();
+  for (const directory of await workspaceDirectories(checkout)) {
+    const manifest = await readManifest(join(checkout, directory));
+    await copyWorkspace(checkout, target, directory);
+    await linkModule(target, manifest.name, directory);
+    if (!WITHOUT_DEPENDENCIES.includes(manifest.name)) await collectModules(checkout, directory, modules);
+  }
+  for (const directory of modules) await copyModule(checkout, target, directory);
+  await openToOthers(target);
+}
+
+/** Adds one more script, with the files beside it: scripts of tests are not part of any package. */
+export async function copyIntoCheckout(checkout: string, target: string, path: string): Promise<void> {
+  if (existsSync(join(target, path))) return;
+  const directory = join(target, dirname(path));
+  await mkdir(directory, { recursive: true });
+  for (const entry of await readdir(join(checkout, dirname(path)), { withFileTypes: true })) {
+    if (entry.isFile()) await copyFile(join(entry.parentPath, entry.name), join(directory, entry.name));
+  }
+  await openToOthers(target);
+}
+
+async function workspaceDirectories(checkout: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const parent of ['packages', 'apps']) {
+    for (const name of await readdir(join(checkout, parent))) {
+      if (existsSync(join(checkout, parent, name, 'package.json'))) found.push(join(parent, name));
+    }
+  }
+  return found;
+}
+
+async function copyWorkspace(checkout: string, target: string, directory: string): Promise<void> {
+  const unwanted = new Set(['dist', 'node_modules']);
+  await cp(join(checkout, directory), join(target, directory), {
+    recursive: true,
+    filter: (source) => !unwanted.has(basename(source)),
+  });
+}
+
+/** Without what only editors and debuggers read: half of the files. */
+async function copyModule(checkout: string, target: string, directory: string): Promise<void> {
+  await cp(join(checkout, directory), join(target, directory), {
+    recursive: true,
+    filter: (source) => !/\.(?:d\.[cm]?ts|map|md)$/.test(source),
+  });
+}
+
+async function linkModule(target: string, name: string, directory: string): Promise<void> {
+  const place = join(target, 'node_modules', name);
+  await mkdir(dirname(place), { recursive: true });
+  await symlink(join(target, directory), place);
+}
+
+/** Follows dependencies the way Node looks them up, from the directory of whoever asks towards the root. */
+async function collectModules(checkout: string, from: string, found: Set<string>): Promise<void> {
+  const { dependencies, optionalDependencies } = await readManifest(join(checkout, from));
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+    const directory = lookUp(checkout, from, name);
+    // An optional dependency for another platform is not installed; our own packages are linked, not copied.
+    if (directory === undefined || name.startsWith('@palyra/') || found.has(directory)) continue;
+    found.add(directory);
+    await collectModules(checkout, directory, found);
+  }
+}
+
+function lookUp(checkout: string, from: string, name: string): string | undefined {
+  for (let place = from; ; place = dirname(place)) {
+    const candidate = join(place, 'node_modules', name);
+    if (existsSync(join(checkout, candidate, 'package.json'))) return candidate;
+    if (place === '.') return undefined;
+  }
+}
+
+async function readManifest(directory: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'));
+}
+
+/** Node is over 100 MB: a second name for the same file costs nothing, where both are on one file system. */
+async function linkOrCopy(source: string, target: string): Promise<void> {
+  try {
+    // A link shares its mode with the original, which is not ours to change.
+    if (((await stat(source)).mode & 0o005) !== 0o005) throw new Error('closed to others');
+    await link(source, target);
+  } catch {
+    await copyFile(source, target, constants.COPYFILE_FICLONE);
+  }
+}
+
+/** The umask of whoever made the checkout may have closed it to others. */
+async function openToOthers(target: string): Promise<void> {
+  await chmod(target, 0o755);
+  for (const entry of await readdir(target, { recursive: true, withFileTypes: true })) {
+    if (entry.isSymbolicLink()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const { mode } = await stat(path);
+    const wanted = entry.isDirectory() || (mode & 0o100) !== 0 ? 0o755 : 0o644;
+    if ((mode & 0o777) !== wanted) await chmod(path, wanted);
+  }
+}
