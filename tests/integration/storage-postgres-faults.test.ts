@@ -36,7 +36,7 @@ test('a restart under load loses nothing, repeats nothing, and no writer notices
     }
   };
   const writers = Array.from({ length: 8 }, (_, writer) => write(writer));
-  for (const mode of ['fast', 'immediate'] as const) {
+  for (const mode of ['fast', 'immediate', 'immediate', 'immediate', 'immediate'] as const) {
     const before = appended.length;
     await vi.waitUntil(() => appended.length > before + 50, { timeout: 20_000 });
     await cluster.restart(mode);

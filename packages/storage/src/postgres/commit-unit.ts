@@ -5,12 +5,11 @@ import type { CommitOutcome, CommitUnit } from '../unit.ts';
 import { NOTIFY_CHANNEL } from './listen.ts';
 import { type Patience, repeatWhileAway } from './patience.ts';
 import { connectionLost } from './postgres-error.ts';
+import { beginMarked, type UnitMark, wasCommitted } from './unit-mark.ts';
 
 export interface CommitContext extends UnitPrograms, Patience {
   readonly pool: pg.Pool;
 }
-
-const DOUBT_PAUSE_MS = 100;
 
 /**
  * One transaction for the unit. A unit decides nothing on the way, so it is tried again when the server was away, and
@@ -22,18 +21,19 @@ export function commitUnit(unit: CommitUnit, context: CommitContext): Promise<Co
 
 async function attempt(unit: CommitUnit, context: CommitContext, deadline: number): Promise<CommitOutcome> {
   const client = await context.pool.connect();
-  const { transaction, outcome } = await prepare(client, unit, context);
+  const { mark, outcome } = await prepare(client, unit, context);
   try {
     const { command } = await client.query(outcome.kind === 'committed' ? 'commit' : 'rollback');
     client.release();
-    if (outcome.kind === 'committed' && command !== 'COMMIT')
+    if (outcome.kind === 'committed' && command !== 'COMMIT') {
       throw new StorageError('storage.invalid_statement', 'PostgreSQL rolled the unit back.');
+    }
     return outcome;
   } catch (error) {
     if (error instanceof StorageError) throw error;
     client.release(true);
     if (!connectionLost(error) || outcome.kind === 'conflict') throw error;
-    if (await wasCommitted(transaction, context, deadline)) return outcome;
+    if (await wasCommitted(mark, context, deadline)) return outcome;
     throw error;
   }
 }
@@ -42,12 +42,12 @@ async function attempt(unit: CommitUnit, context: CommitContext, deadline: numbe
 async function prepare(
   client: pg.PoolClient,
   unit: CommitUnit,
-  context: UnitPrograms,
-): Promise<{ transaction: string; outcome: CommitOutcome }> {
+  context: CommitContext,
+): Promise<{ mark: UnitMark; outcome: CommitOutcome }> {
   try {
-    const transaction = await begin(client);
+    const mark = await beginMarked(client, context.clock);
     await lockPrograms(client, unit);
-    return { transaction, outcome: await drive(client, unit, context) };
+    return { mark, outcome: await drive(client, unit, context) };
   } catch (error) {
     await client.query('rollback').then(
       () => client.release(),
@@ -55,16 +55,6 @@ async function prepare(
     );
     throw error;
   }
-}
-
-/** The transaction's id is learnt before the commit, so that its fate can be asked after a broken connection. */
-async function begin(client: pg.PoolClient): Promise<string> {
-  const answers = (await client.query('begin; select pg_current_xact_id()::text as id')) as unknown as pg.QueryResult<{
-    id: string;
-  }>[];
-  const id = answers[1]?.rows[0]?.id;
-  if (id === undefined) throw new StorageError('storage.invalid_statement', 'PostgreSQL named no transaction.');
-  return id;
 }
 
 async function lockPrograms(client: pg.PoolClient, unit: CommitUnit): Promise<void> {
@@ -87,32 +77,4 @@ async function drive(client: pg.PoolClient, unit: CommitUnit, context: UnitProgr
     await client.query('select pg_notify($1, $2)', [NOTIFY_CHANNEL, JSON.stringify(notification)]);
   }
   return next.value;
-}
-
-/** False means that the transaction is known to have been undone, so that trying again is safe. */
-async function wasCommitted(transaction: string, { pool, clock }: CommitContext, deadline: number): Promise<boolean> {
-  while (clock.now() < deadline) {
-    const fate = await fateOf(transaction, pool);
-    if (fate === 'committed') return true;
-    if (fate === 'aborted') return false;
-    await clock.sleep(DOUBT_PAUSE_MS);
-  }
-  throw new StorageError(
-    'storage.outcome_unknown',
-    'The connection broke at the commit, and the server did not say in time how it ended.',
-    {
-      fix: 'Read the rows before trying again.',
-    },
-  );
-}
-
-async function fateOf(transaction: string, pool: pg.Pool): Promise<string | undefined> {
-  try {
-    const { rows } = await pool.query<{ status: string | null }>('select pg_xact_status($1::xid8) as status', [
-      transaction,
-    ]);
-    return rows[0]?.status ?? undefined;
-  } catch {
-    return undefined;
-  }
 }

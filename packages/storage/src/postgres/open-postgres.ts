@@ -11,6 +11,7 @@ import { createListener } from './listen.ts';
 import { migrate, POSTGRES_TYPES } from './migrate.ts';
 import { repeatWhileAway } from './patience.ts';
 import { createPools } from './pools.ts';
+import { forgetOldMarks, UNITS_MIGRATION } from './unit-mark.ts';
 
 export interface PostgresOptions {
   readonly url: string;
@@ -26,6 +27,7 @@ export interface PostgresOptions {
 }
 
 const PATIENCE_MS = 10_000;
+const UNITS_BETWEEN_PRUNINGS = 1000;
 
 /** The shared store: several palyrad on one PostgreSQL. */
 export async function openPostgres<Schema>(options: PostgresOptions): Promise<Database<Schema>> {
@@ -33,14 +35,17 @@ export async function openPostgres<Schema>(options: PostgresOptions): Promise<Da
   const programs = await loadPrograms(options.programs);
   const subscriptions = createSubscriptions(logger);
   const pools = createPools(options);
-  await migrate(pools.writing, renderMigrations(options.migrations, POSTGRES_TYPES)).catch(async (error: unknown) => {
-    await pools.close();
-    throw error;
-  });
+  await migrate(pools.writing, renderMigrations([UNITS_MIGRATION, ...options.migrations], POSTGRES_TYPES)).catch(
+    async (error: unknown) => {
+      await pools.close();
+      throw error;
+    },
+  );
   const listener = createListener({ connect: pools.connectAlone, subscriptions, clock, logger });
   const patience = { clock, patienceMs };
   const context = { ...patience, pool: pools.writing, programs, build: postgresBuilder<never>() };
   const underWay = new Set<Promise<unknown>>();
+  let units = 0;
   let closed = false;
 
   const whileOpen = async <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -61,7 +66,13 @@ export async function openPostgres<Schema>(options: PostgresOptions): Promise<Da
     ),
     write: postgresBuilder<Schema>(),
     commit({ steps, notifications = [] }) {
-      return whileOpen(async () => commitUnit({ steps, notifications: checkNotifications(notifications) }, context));
+      return whileOpen(async () => {
+        const outcome = await commitUnit({ steps, notifications: checkNotifications(notifications) }, context);
+        units += 1;
+        // Only room is at stake: what could not be pruned now is pruned the next time.
+        if (units % UNITS_BETWEEN_PRUNINGS === 1) void whileOpen(() => forgetOldMarks(context)).catch(() => undefined);
+        return outcome;
+      });
     },
     subscribe(channel, listen) {
       return whileOpen(async () => {

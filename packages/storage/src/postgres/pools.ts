@@ -70,7 +70,8 @@ async function run(client: pg.ClientBase, sql: string): Promise<void> {
 function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
   if (oid === INT8) return parseInteger;
   if (oid === NUMERIC) return Number;
-  const parse: (value: string) => unknown = pg.types.getTypeParser(oid as pg.types.TypeId, format);
+  // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the enum lists only the built-in types.
+  const parse: (value: string) => unknown = pg.types.getTypeParser(oid, format);
   if (oid === BYTEA) return (value) => new Uint8Array(parse(value) as Buffer);
   return parse;
 }

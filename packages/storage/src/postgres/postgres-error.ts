@@ -58,7 +58,7 @@ export function postgresFault(error: unknown): StorageError {
   );
 }
 
-export function unavailable(cause: unknown): StorageError {
+function unavailable(cause: unknown): StorageError {
   return new StorageError('storage.unavailable', 'PostgreSQL cannot be reached.', {
     cause,
     fix: 'Start the server, or mend storage.url.',
