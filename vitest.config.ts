@@ -1,9 +1,10 @@
 import { defineConfig } from 'vitest/config';
+import { SOAK_FACTOR, SOAK_VARIABLE, SUITES, type Suite } from './tools/suites.ts';
 
 const conditions = ['palyra-source'];
+const patience = process.env[SOAK_VARIABLE] === '1' ? SOAK_FACTOR : 1;
 
-/** Each suite is one project; `npm run check` runs the first two, `npm test` all of them. */
-function suite(name: string, include: readonly string[], timeout: number) {
+function project({ name, include, timeoutMs, globalSetup, runsIn }: Suite) {
   return {
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },
@@ -12,25 +13,22 @@ function suite(name: string, include: readonly string[], timeout: number) {
       include: [...include],
       environment: 'node',
       pool: 'forks',
+      // Loading the sources anew for every file takes longer than the unit tests themselves, which share no state.
+      isolate: runsIn !== 'check',
       execArgv: ['--conditions=palyra-source'],
-      testTimeout: timeout,
-      hookTimeout: timeout,
+      testTimeout: timeoutMs * patience,
+      hookTimeout: timeoutMs * patience,
+      ...(globalSetup === undefined ? {} : { globalSetup }),
+      // A forgotten `.only` would hide the others.
+      allowOnly: false,
     },
   };
 }
 
 export default defineConfig({
   test: {
-    projects: [
-      suite(
-        'unit',
-        ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
-        10_000,
-      ),
-      suite('architecture', ['tests/architecture/**/*.test.ts'], 30_000),
-      suite('integration', ['tests/integration/**/*.test.ts'], 60_000),
-      suite('attack', ['tests/attack/**/*.test.ts'], 60_000),
-      suite('e2e', ['tests/e2e/**/*.test.ts'], 300_000),
-    ],
+    projects: SUITES.map(project),
+    // Many tests wait for processes; vitest would leave one core of two idle.
+    maxWorkers: '100%',
   },
 });

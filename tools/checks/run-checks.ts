@@ -1,0 +1,71 @@
+import { SUITES } from '../suites.ts';
+import { runSuites } from '../tests/run-suites.ts';
+import { judge, type Tally } from '../tests/tally.ts';
+import { runOnNode } from './run-command.ts';
+
+export interface ChecksResult {
+  /** Names of the checks that failed. */
+  readonly failed: readonly string[];
+  readonly tally: Tally;
+}
+
+interface Check {
+  readonly name: string;
+  readonly run: () => Promise<{ readonly ok: boolean; readonly detail: string; readonly output: string }>;
+}
+
+/** Together they keep two cores busy; the longest start first. */
+const AT_ONCE = 3;
+
+/** Runs every check, even after one failed: a line each as it ends, and all of the output of those that failed. */
+export async function runChecks(): Promise<ChecksResult> {
+  let tally: Tally = [];
+  const tests: Check = {
+    name: 'tests',
+    async run() {
+      const suites = SUITES.filter(({ runsIn }) => runsIn === 'check');
+      const run = await runSuites({ suites, show: 'captured' });
+      tally = run.tally;
+      const { failures, line } = judge(tally);
+      return { ok: failures.length === 0, detail: line, output: [run.output, ...failures].join('\n') };
+    },
+  };
+  const queue = [tests, ...TOOLS.map(toolCheck)];
+  const failed: string[] = [];
+  const work = async () => {
+    for (let check = queue.shift(); check !== undefined; check = queue.shift()) {
+      if (!(await runAndTell(check))) failed.push(check.name);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return { failed, tally };
+}
+
+// Biome colours for CI whatever it writes to.
+const COLOUR = process.stdout.isTTY ? 'force' : 'off';
+
+const TOOLS = [
+  { name: 'tsc', argv: ['node_modules/typescript/bin/tsc', '-b'] },
+  { name: 'oxlint', argv: ['node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings'] },
+  { name: 'knip', argv: ['node_modules/knip/bin/knip.js', '--no-config-hints'] },
+  { name: 'biome', argv: ['node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', `--colors=${COLOUR}`] },
+] as const;
+
+function toolCheck({ name, argv }: (typeof TOOLS)[number]): Check {
+  return {
+    name,
+    async run() {
+      const { exitCode, output } = await runOnNode({ argv, show: 'captured' });
+      return { ok: exitCode === 0, detail: '', output };
+    },
+  };
+}
+
+async function runAndTell({ name, run }: Check): Promise<boolean> {
+  const started = performance.now();
+  const { ok, detail, output } = await run();
+  const time = `${((performance.now() - started) / 1000).toFixed(1)} s`;
+  console.log(`check  ${name.padEnd(7)} ${ok ? 'ok    ' : 'FAILED'} ${time.padStart(7)}  ${detail}`.trimEnd());
+  if (!ok) console.log(`${output.trimEnd()}\n`);
+  return ok;
+}

@@ -1,0 +1,32 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { styleText } from 'node:util';
+import { showConfigMistake } from './demo/config-mistake.ts';
+import { showCrash } from './demo/crash.ts';
+import { showGrantRace } from './demo/grant-race.ts';
+import { showHonestPrompt } from './demo/honest-prompt.ts';
+import type { Stage } from './demo/stage.ts';
+
+/** `npm run demo`: what there is today, on a throw-away home. Each scene checks what it shows and fails when it is not so. */
+const scenes: readonly (readonly [title: string, show: (stage: Stage) => void | Promise<void>])[] = [
+  ['What an agent writes is shown as it is', showHonestPrompt],
+  ['A mistake in palyra.toml is found, with the place and the fix', showConfigMistake],
+  ['One grant, fifty calls racing for it, used once', showGrantRace],
+  ['What was acknowledged survives kill -9', showCrash],
+];
+
+const home = await mkdtemp(join(tmpdir(), 'palyra-demo-'));
+process.stdout.write(`Palyra decides, approves, executes and attests every tool call of an agent.\n`);
+process.stdout.write(`So far the ground is laid: here is what it does, in ${home} (removed at the end).\n`);
+try {
+  for (const [index, [title, show]] of scenes.entries()) {
+    process.stdout.write(`\n${styleText('bold', `${index + 1}. ${title}`)}\n`);
+    await show({ home, say: (line) => process.stdout.write(`   ${line}\n`) });
+  }
+  process.stdout.write(
+    `\n${styleText('green', 'All four held.')} Next: npx palyra --help, or npm test for the whole proof.\n`,
+  );
+} finally {
+  await rm(home, { recursive: true });
+}

@@ -1,0 +1,61 @@
+// npm scripts start here, on the host's Node: sets up, then goes on with the task on the pinned Node.
+// Plain JavaScript for Node 18 and up.
+import { existsSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { become } from '../apps/cli/bin/pinned-node.mjs';
+import { pinnedNode } from './pinned-node.mjs';
+import { createReport } from './setup/report.mjs';
+import { setUp } from './setup.mjs';
+
+/**
+ * What each script runs, and which system packages (tools/system-packages.mjs) it cannot do without.
+ * @type {Record<string, { run: string[], needs: import('./system-packages.mjs').SystemGroup[] }>}
+ */
+const TASKS = {
+  check: { run: ['tools/check.ts'], needs: ['product', 'tests'] },
+  test: { run: ['tools/test.ts'], needs: ['product', 'tests'] },
+  soak: { run: ['tools/soak.ts'], needs: ['product', 'tests'] },
+  demo: { run: ['tools/demo.ts'], needs: ['product'] },
+  bench: { run: ['bench/main.ts'], needs: ['product', 'bench'] },
+  conformance: { run: ['tools/conformance.ts'], needs: ['product'] },
+  build: { run: ['tools/build.ts'], needs: [] },
+  docs: { run: ['tools/docs.ts'], needs: [] },
+  format: { run: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write'], needs: [] },
+};
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** @param {string[]} argv */
+async function main([name = '', ...args]) {
+  const task = TASKS[name];
+  if (task === undefined)
+    return refuse('run.unknown_task', `there is no task ${name}`, `one of: ${Object.keys(TASKS).join(', ')}`);
+  // Standard output belongs to the task: `npm run -s bench -- x --json | jq` must work on the first run too.
+  const report = createReport({ json: false, quiet: true, out: process.stderr });
+  try {
+    await setUp({ groups: task.needs, report });
+  } catch (error) {
+    process.exitCode = report.fail(error);
+    return;
+  }
+  const [program = '', ...fixed] = task.run;
+  if (!existsSync(join(ROOT, program)))
+    return refuse('run.task_missing', `${program} is not written yet`, 'see the open issues.');
+  const node = pinnedNode(ROOT);
+  const path = [dirname(node.path), join(ROOT, 'node_modules/.bin'), process.env['PATH'] ?? ''].join(delimiter);
+  process.chdir(ROOT);
+  become(node.path, ['--conditions=palyra-source', program, ...fixed, ...args], { ...process.env, PATH: path });
+}
+
+/**
+ * @param {string} code
+ * @param {string} message
+ * @param {string} fix
+ */
+function refuse(code, message, fix) {
+  process.stderr.write(`error[${code}]: ${message}\nfix: ${fix}\n`);
+  process.exitCode = 2;
+}
+
+await main(process.argv.slice(2));

@@ -1,0 +1,102 @@
+// Everything a fresh clone needs. Plain JavaScript for Node 18 and up: it runs before anything is installed.
+import { realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { withLock } from './setup/lock.mjs';
+import { npmDependencies } from './setup/npm-dependencies.mjs';
+import { createReport } from './setup/report.mjs';
+import { SetupError } from './setup/setup-error.mjs';
+import { systemPackages } from './setup/system-packages-step.mjs';
+import { ALL_GROUPS } from './system-packages.mjs';
+
+/**
+ * @typedef {import('./system-packages.mjs').SystemGroup} SystemGroup
+ * @typedef {{ root: string, groups: SystemGroup[], log: string }} StepContext
+ * @typedef {{ kind: 'ready', detail: string } | { kind: 'work', why: string }} Probe
+ *
+ * @typedef {object} Step
+ * @property {string} name
+ * @property {(context: StepContext) => Promise<Probe>} probe fast, changes nothing, needs no network; throws `SetupError` when this user may not do the work
+ * @property {(context: StepContext) => Promise<string>} work returns what was done; throws `SetupError`
+ */
+
+/** In this order. A new part of the set-up is one more step. */
+const STEPS = [npmDependencies, systemPackages];
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/**
+ * Brings the checkout into working order, or throws `SetupError`. Does nothing when there is nothing to do.
+ * @param {{ groups: SystemGroup[], report: import('./setup/report.mjs').Report }} options
+ */
+export async function setUp({ groups, report }) {
+  /** @param {Step} step */
+  const contextOf = (step) => ({
+    root: ROOT,
+    groups,
+    log: join(ROOT, '.cache/setup', `${step.name.replaceAll(' ', '-')}.log`),
+  });
+
+  for (const step of STEPS) {
+    const started = performance.now();
+    const probed = await step.probe(contextOf(step));
+    if (probed.kind === 'ready') {
+      report.step({ name: step.name, status: 'ready', detail: probed.detail, ms: performance.now() - started });
+      continue;
+    }
+    const lock = { path: join(ROOT, '.cache/setup/lock'), onWait: report.waiting };
+    await withLock(lock, async () => {
+      // Another set-up may have done it while we waited.
+      const again = await step.probe(contextOf(step));
+      if (again.kind === 'work') report.begin(step.name, again.why);
+      const detail = again.kind === 'ready' ? again.detail : await step.work(contextOf(step));
+      report.step({
+        name: step.name,
+        status: again.kind === 'ready' ? 'ready' : 'done',
+        detail,
+        ms: performance.now() - started,
+      });
+    });
+  }
+}
+
+/** @param {string[]} args */
+function groupsFrom(args) {
+  let groups = ALL_GROUPS;
+  for (const arg of args) {
+    const named = /^--groups=(.*)$/.exec(arg)?.[1];
+    if (named !== undefined) groups = named.split(',').map(groupNamed);
+    else if (arg !== '--json') throw badUsage(`unknown option ${arg}`);
+  }
+  return groups;
+}
+
+/** @param {string} name */
+function groupNamed(name) {
+  const group = ALL_GROUPS.find((known) => known === name);
+  if (group === undefined) throw badUsage(`unknown group ${name}`);
+  return group;
+}
+
+/** @param {string} message */
+function badUsage(message) {
+  return new SetupError({
+    code: 'setup.bad_usage',
+    message,
+    fix: `usage: node tools/setup.mjs [--json] [--groups=${ALL_GROUPS.join(',')}]`,
+  });
+}
+
+async function main() {
+  const args = process.argv.slice(2);
+  const report = createReport({ json: args.includes('--json'), out: process.stdout, quiet: false });
+  try {
+    await setUp({ groups: groupsFrom(args), report });
+    report.end();
+  } catch (error) {
+    process.exitCode = report.fail(error);
+  }
+}
+
+const startedAs = process.argv[1];
+if (startedAs !== undefined && realpathSync(startedAs) === fileURLToPath(import.meta.url)) await main();

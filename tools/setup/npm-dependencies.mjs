@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { pinnedNode } from '../pinned-node.mjs';
+import { findExecutable } from './find-executable.mjs';
+import { runLogged } from './run-logged.mjs';
+import { SetupError } from './setup-error.mjs';
+
+const STAMP = 'node_modules/.palyra-setup';
+// Over a hundred optional packages for other platforms are asked for one after another: with npm's own patience a
+// machine without network waits for minutes before it hears so. What was fetched is cached, so trying again is cheap.
+const RETRIES = ['--fetch-retries=1', '--fetch-retry-mintimeout=200', '--fetch-retry-maxtimeout=1000'];
+
+/** @type {import('../setup.mjs').Step} */
+export const npmDependencies = {
+  name: 'npm dependencies',
+
+  async probe({ root }) {
+    if (readStamp(root) !== digest(root)) return { kind: 'work', why: 'the lockfile or a package.json changed' };
+    const unlinked = workspaces(root).filter(({ path, link }) => !isLinked(path, link));
+    if (unlinked.length > 0) return { kind: 'work', why: `not linked: ${unlinked.map(({ name }) => name).join(', ')}` };
+    try {
+      return { kind: 'ready', detail: `Node ${pinnedNode(root).version}` };
+    } catch {
+      return { kind: 'work', why: 'the pinned Node is missing or does not run' };
+    }
+  },
+
+  async work({ root, log }) {
+    const before = readFileSync(join(root, 'package-lock.json'), 'utf8');
+    // Removed first: a set-up that is cut short must not look finished.
+    rmSync(join(root, STAMP), { force: true });
+    const { ok, tail } = await runLogged({
+      // Not `npm ci`: the lockfile cannot name builds that do not exist for some platforms (dependencies.md).
+      argv: [...npmCommand(), 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', ...RETRIES],
+      cwd: root,
+      log,
+      onSignal: 'stop',
+    });
+    if (!ok) {
+      throw new SetupError({
+        code: 'setup.npm_failed',
+        message: `npm install failed; its whole output is in ${log}`,
+        fix: 'look at the lines above; a first set-up needs the network. What was fetched is kept: run it again.',
+        output: tail,
+      });
+    }
+    const node = pinnedNode(root);
+    writeFileSync(join(root, STAMP), digest(root));
+    const changed = readFileSync(join(root, 'package-lock.json'), 'utf8') !== before;
+    return `installed, Node ${node.version}${changed ? '; package-lock.json was updated' : ''}`;
+  },
+};
+
+/** Everything that decides what npm would install, and for which machine. @param {string} root */
+function digest(root) {
+  const hash = createHash('sha256').update(`${process.platform} ${process.arch}\n`);
+  const manifests = workspaces(root).map(({ path }) => join(path, 'package.json'));
+  for (const file of [join(root, 'package-lock.json'), join(root, 'package.json'), ...manifests]) {
+    hash.update(`${file.slice(root.length)}\n`).update(readFileSync(file));
+  }
+  return hash.digest('hex');
+}
+
+/** @param {string} root */
+function workspaces(root) {
+  /** @type {{ workspaces: string[] }} */
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const folders = manifest.workspaces.flatMap((pattern) => {
+    const parent = join(root, pattern.replace(/\/\*$/, ''));
+    return existsSync(parent) ? readdirSync(parent).map((name) => join(parent, name)) : [];
+  });
+  return folders
+    .filter((path) => existsSync(join(path, 'package.json')))
+    .sort()
+    .map((path) => {
+      /** @type {string} */
+      const name = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).name ?? basename(path);
+      return { path, name, link: join(root, 'node_modules', name) };
+    });
+}
+
+/**
+ * @param {string} path
+ * @param {string} link
+ */
+function isLinked(path, link) {
+  try {
+    return realpathSync(link) === realpathSync(path);
+  } catch {
+    return false;
+  }
+}
+
+/** @param {string} root */
+function readStamp(root) {
+  try {
+    return readFileSync(join(root, STAMP), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** The npm that started us, else the one in PATH. @returns {string[]} */
+function npmCommand() {
+  const startedBy = process.env['npm_execpath'];
+  if (startedBy !== undefined && /\.[cm]?js$/.test(startedBy) && existsSync(startedBy)) {
+    return [process.env['npm_node_execpath'] ?? process.execPath, startedBy];
+  }
+  const npm = findExecutable(process.platform === 'win32' ? 'npm.cmd' : 'npm');
+  if (npm !== undefined) return [npm];
+  throw new SetupError({
+    code: 'setup.npm_missing',
+    message: 'npm is not in PATH',
+    fix: 'install Node 20 or newer with npm, then run this again.',
+  });
+}

@@ -1,0 +1,41 @@
+/** One suite is one vitest project and one line of the count that `npm test` closes with. */
+export interface Suite {
+  readonly name: string;
+  readonly include: readonly string[];
+  readonly timeoutMs: number;
+  /** `check` is for every save, `test` for every push. */
+  readonly runsIn: 'check' | 'test';
+  /** What is started once before the suite and stopped after it. */
+  readonly globalSetup?: string;
+}
+
+export const SUITES: readonly Suite[] = [
+  {
+    name: 'unit',
+    include: [
+      'packages/!(testkit)/src/**/*.test.ts',
+      'apps/*/src/**/*.test.ts',
+      'tools/**/*.test.ts',
+      'bench/**/*.test.ts',
+    ],
+    timeoutMs: 10_000,
+    runsIn: 'check',
+  },
+  { name: 'architecture', include: ['tests/architecture/**/*.test.ts'], timeoutMs: 30_000, runsIn: 'check' },
+  {
+    name: 'integration',
+    // The testkit's own tests start real servers and processes, which is too slow for every save.
+    include: ['tests/integration/**/*.test.ts', 'packages/testkit/src/**/*.test.ts'],
+    timeoutMs: 60_000,
+    runsIn: 'test',
+    globalSetup: 'packages/testkit/src/postgres-global-setup.ts',
+  },
+  { name: 'attack', include: ['tests/attack/**/*.test.ts'], timeoutMs: 60_000, runsIn: 'test' },
+  { name: 'e2e', include: ['tests/e2e/**/*.test.ts'], timeoutMs: 300_000, runsIn: 'test' },
+];
+
+/** Tests in `*.soak.test.ts` run at a tenth of their size, and whole when this is set to 1 (`npm run soak`). */
+export const SOAK_VARIABLE = 'PALYRA_SOAK';
+
+/** How much longer a whole soak may take. */
+export const SOAK_FACTOR = 10;

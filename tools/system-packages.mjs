@@ -1,0 +1,39 @@
+/**
+ * The system parts Palyra stands on, in one table. A need is an executable's name, looked up in PATH and `in`, or an
+ * absolute path; nothing is started to find out. `tools/setup.mjs` installs what is missing.
+ *
+ * @typedef {{ apt: string, needs: string[], in?: string[], why: string }} SystemPackage
+ * @typedef {'product' | 'tests' | 'bench'} SystemGroup
+ */
+
+/** @type {Record<SystemGroup, SystemPackage[]>} */
+export const SYSTEM_PACKAGES = {
+  product: [
+    { apt: 'bubblewrap', needs: ['bwrap'], why: 'Tier C runs every tool inside it' },
+    { apt: 'gcc', needs: ['cc'], why: 'compiles the launcher' },
+    { apt: 'libc6-dev', needs: ['/usr/include/stdio.h'], why: 'the C library the launcher is compiled against' },
+    { apt: 'git', needs: ['git'], why: 'workspaces are shown and undone as git sees them' },
+    { apt: 'curl', needs: ['curl'], why: 'the demo and the API examples call with it' },
+    { apt: 'python3', needs: ['python3'], why: 'the demo runs an interpreter in the sandbox' },
+    {
+      apt: 'ca-certificates',
+      needs: ['/etc/ssl/certs/ca-certificates.crt'],
+      why: 'tools in the sandbox verify the hosts they reach',
+    },
+  ],
+  tests: [
+    {
+      apt: 'postgresql',
+      needs: ['initdb', 'pg_ctl', 'postgres'],
+      in: ['/usr/lib/postgresql/*/bin'],
+      why: 'storage is tested on a private cluster',
+    },
+    { apt: 'util-linux', needs: ['setpriv', 'unshare'], why: 'tests run as an ordinary user and without network' },
+    { apt: 'iproute2', needs: ['ip'], in: ['/usr/sbin', '/sbin'], why: 'tests without network still need loopback' },
+    { apt: 'procps', needs: ['ps'], why: 'tests look for processes left behind' },
+  ],
+  bench: [],
+};
+
+/** @type {SystemGroup[]} */
+export const ALL_GROUPS = ['product', 'tests', 'bench'];

@@ -1,0 +1,14 @@
+import { runChecks } from './checks/run-checks.ts';
+import { SUITES } from './suites.ts';
+import { closeWithCount } from './tests/close-with-count.ts';
+import { runSuites } from './tests/run-suites.ts';
+
+// All of it runs even when the checks fail: one run says everything there is to repair.
+const checks = await runChecks();
+const suites = SUITES.filter(({ runsIn }) => runsIn === 'test');
+const { tally } = await runSuites({ suites, show: 'live' });
+
+closeWithCount({
+  tally: [...checks.tally, ...tally],
+  failedChecks: checks.failed.filter((name) => name !== 'tests'),
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { judge, type SuiteTally } from './tally.ts';
+
+const CLEAN: SuiteTally = { suite: 'unit', files: 2, passed: 7, failed: 0, skipped: [], faults: [] };
+
+describe('judge', () => {
+  it('adds the suites up', () => {
+    expect(judge([CLEAN, { ...CLEAN, suite: 'attack', passed: 3 }])).toEqual({
+      failures: [],
+      skipped: [],
+      line: 'tests: 10 passed, 0 failed, 0 skipped',
+    });
+  });
+
+  it('accepts a skip that names a platform this is not, and lists it', () => {
+    const skipped = [{ name: 'seatbelt refuses [platform: darwin]', reason: 'no sandbox-exec' }];
+    expect(judge([{ ...CLEAN, skipped }], 'linux')).toEqual({
+      failures: [],
+      skipped: ['seatbelt refuses [platform: darwin]: no sandbox-exec'],
+      line: 'tests: 7 passed, 0 failed, 1 skipped',
+    });
+  });
+
+  it.each(['bubblewrap hides the home', 'bubblewrap hides the home [platform: linux]'])(
+    'counts a skip without excuse as failed: %s',
+    (name) => {
+      const verdict = judge([{ ...CLEAN, skipped: [{ name, reason: 'bwrap not found' }] }], 'linux');
+      expect(verdict.line).toBe('tests: 7 passed, 1 failed, 0 skipped');
+      expect(verdict.failures).toEqual([
+        `skipped, though no [platform: …] in its name excuses it: ${name}: bwrap not found`,
+      ]);
+    },
+  );
+
+  it('counts a suite whose files ran nothing as failed', () => {
+    expect(judge([{ ...CLEAN, passed: 0 }])).toEqual({
+      failures: ['unit: 2 test files and not one test ran'],
+      skipped: [],
+      line: 'tests: 0 passed, 1 failed, 0 skipped',
+    });
+  });
+
+  it('lets a suite without files be', () => {
+    expect(judge([{ ...CLEAN, files: 0, passed: 0 }]).failures).toEqual([]);
+  });
+
+  it('counts what went wrong outside the tests as failed', () => {
+    expect(judge([{ ...CLEAN, failed: 2, faults: ['a.test.ts does not load'] }])).toEqual({
+      failures: ['2 tests failed', 'unit: a.test.ts does not load'],
+      skipped: [],
+      line: 'tests: 7 passed, 3 failed, 0 skipped',
+    });
+  });
+});
