@@ -114,6 +114,22 @@ test.each([
   });
 });
 
+test('the marks of old units are pruned, those of an hour are kept', async () => {
+  const { url, ledger: first } = await freshLedger();
+  await first.close();
+  const old = Date.now() - 2 * 3_600_000;
+  await onServer(url, `insert into palyra_units select 'old ' || i, ${old} from generate_series(1, 50) i`);
+  const ledger = await openLedger({ location: { kind: 'postgres', url, poolSize: 2 } });
+  await putAccount(ledger, 'alice', 1);
+  const marks = () =>
+    (ledger.read as unknown as Kysely<{ palyra_units: { id: string } }>)
+      .selectFrom('palyra_units')
+      .select('id')
+      .execute();
+  await vi.waitFor(async () => expect(await marks()).toHaveLength(1));
+  await ledger.close();
+});
+
 test('a row locked by another session is a typed error, and writing goes on when it is gone', async () => {
   const { url, ledger: opened } = await freshLedger();
   await opened.close();

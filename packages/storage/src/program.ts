@@ -1,4 +1,5 @@
 import type { Compilable, Kysely } from 'kysely';
+import { StorageError } from './storage-error.ts';
 import { compiledStep, type StatementStep } from './unit.ts';
 import type { Row } from './value.ts';
 
@@ -38,14 +39,26 @@ export function* change(query: Compilable, rows: number): ProgramRun<number> {
   return result.rowCount;
 }
 
-/** Imports the programs and refuses a module that is not the program it is registered as. */
+/** Imports the programs. Throws `storage.program_failed` for a module that is not the program it is registered as. */
 export async function loadPrograms(modules: readonly ProgramModule[]): Promise<ReadonlyMap<string, WriterProgram>> {
   const programs = new Map<string, WriterProgram>();
   for (const { name, module } of modules) {
-    const loaded = (await import(module)) as { default?: WriterProgram };
-    if (loaded.default?.name !== name)
-      throw new TypeError(`The module registered as ${name} does not export that program.`);
-    programs.set(name, loaded.default);
+    const loaded = await importProgram(name, module);
+    if (loaded?.name !== name) {
+      throw new StorageError(
+        'storage.program_failed',
+        `The module registered as ${name} does not export that program.`,
+      );
+    }
+    programs.set(name, loaded);
   }
   return programs;
+}
+
+async function importProgram(name: string, module: string): Promise<WriterProgram | undefined> {
+  try {
+    return ((await import(module)) as { default?: WriterProgram }).default;
+  } catch (cause) {
+    throw new StorageError('storage.program_failed', `The module of the program ${name} cannot be loaded.`, { cause });
+  }
 }

@@ -7,6 +7,8 @@ type Listener = (event: SubscriptionEvent) => void;
 /** Who listens to what, in this process. */
 export interface Subscriptions {
   add(channel: string, listener: Listener): Subscription;
+  /** The same, undone when what makes it hear fails. */
+  addWhen(ready: () => Promise<unknown>, channel: string, listener: Listener): Promise<Subscription>;
   tell(notifications: readonly Notification[]): void;
   tellGap(): void;
 }
@@ -23,7 +25,7 @@ export function createSubscriptions(logger: Pick<Logger, 'error'>): Subscription
     }
   };
 
-  return {
+  const subscriptions: Subscriptions = {
     add(channel, listener) {
       checkChannel(channel);
       // Its own function, so that one listener may subscribe twice and close once.
@@ -37,6 +39,16 @@ export function createSubscriptions(logger: Pick<Logger, 'error'>): Subscription
         },
       };
     },
+    async addWhen(ready, channel, listener) {
+      const subscription = subscriptions.add(channel, listener);
+      try {
+        await ready();
+        return subscription;
+      } catch (error) {
+        subscription.close();
+        throw error;
+      }
+    },
     tell(notifications) {
       for (const { channel, payload } of notifications) {
         for (const listener of Array.from(channels.get(channel) ?? []))
@@ -47,4 +59,5 @@ export function createSubscriptions(logger: Pick<Logger, 'error'>): Subscription
       for (const listener of [...channels.values()].flatMap((set) => [...set])) call(listener, { kind: 'gap' });
     },
   };
+  return subscriptions;
 }

@@ -8,12 +8,18 @@ import { createListener } from './listen.ts';
 /** As much of `pg`'s client as a listener uses; `silent` stands for a cable that was pulled. */
 class ScriptedClient extends EventEmitter {
   silent = false;
+  breaksAtListen = false;
+  ended = false;
   readonly queries: string[] = [];
   readonly connection: { stream: { destroy: () => void } } = { stream: { destroy: () => this.#fail() } };
   #fail: () => void = () => undefined;
 
   query(text: string): Promise<void> {
     this.queries.push(text);
+    if (this.breaksAtListen) {
+      void this.end();
+      return Promise.reject(new Error('Connection terminated'));
+    }
     if (!this.silent) return Promise.resolve();
     return new Promise((_resolve, reject) => {
       this.#fail = () => {
@@ -23,6 +29,7 @@ class ScriptedClient extends EventEmitter {
     });
   }
   end(): Promise<void> {
+    this.ended = true;
     this.emit('end');
     return Promise.resolve();
   }
@@ -57,6 +64,33 @@ test('a connection that went silent is replaced, and the gap is told', async () 
   for (const client of clients) client.silent = true;
   for (let i = 0; i < 4; i += 1) await clock.advance(15_000);
   await vi.waitFor(() => expect({ connections: clients.length, heard }).toEqual({ connections: 2, heard: ['gap'] }));
+  await listener.close();
+});
+
+test('a connection that breaks before it listens does not bring a second one', async () => {
+  const clock = createFakeClock();
+  const subscriptions = createSubscriptions({ error: () => undefined });
+  const heard: string[] = [];
+  subscriptions.add('runs', (event) => heard.push(event.kind === 'gap' ? 'gap' : event.payload));
+  const clients: ScriptedClient[] = [];
+  const connect = () => {
+    const client = new ScriptedClient();
+    client.breaksAtListen = clients.length < 3;
+    clients.push(client);
+    return Promise.resolve(client as unknown as pg.Client);
+  };
+  const listener = createListener({ connect, subscriptions, clock, logger: { error: () => undefined } });
+  for (let i = 0; i < 3; i += 1) await expect(listener.start()).rejects.toThrow('Connection terminated');
+  await listener.start();
+  for (let i = 0; i < 5; i += 1) await clock.advance(2_000);
+  for (const client of clients) {
+    client.emit('notification', { payload: JSON.stringify({ channel: 'runs', payload: 'once' }) });
+  }
+  expect({ connections: clients.length, heard, ended: clients.map(({ ended }) => ended) }).toEqual({
+    connections: 4,
+    heard: ['once'],
+    ended: [true, true, true, false],
+  });
   await listener.close();
 });
 

@@ -2,6 +2,7 @@ import type { Clock, Logger } from '@palyra/primitives';
 import type pg from 'pg';
 import type { Subscriptions } from '../subscriptions.ts';
 import type { Notification } from '../unit.ts';
+import { beatWhileOpen } from './heartbeat.ts';
 
 /** All our channels share one of PostgreSQL's, so that a new subscriber costs the server nothing. */
 export const NOTIFY_CHANNEL = 'palyra';
@@ -21,27 +22,24 @@ export interface NotificationListener {
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 2_000;
-/** A connection cut somewhere on the way says nothing by itself. */
-const HEARTBEAT_MS = 15_000;
 
-/** Listens on one connection for as long as anybody subscribes, and says `gap` whenever it had to connect anew. */
+/** Listens on one connection from the first `start` on, and says `gap` whenever it had to connect anew. */
 export function createListener({ connect, subscriptions, clock, logger }: ListenOptions): NotificationListener {
   const stopping = new AbortController();
   let client: pg.Client | undefined;
   let started: Promise<void> | undefined;
 
   const listen = async () => {
-    const fresh = await connect();
-    fresh.on('error', () => undefined);
+    const fresh = await listenOn(await connect());
+    fresh.on('notification', ({ payload }) => subscriptions.tell(parse(payload)));
+    // Only now: a connection that never listened is the caller's failure, and must not bring a second one.
     fresh.once('end', () => {
       client = undefined;
       if (!stopping.signal.aborted) void reconnect();
     });
-    fresh.on('notification', ({ payload }) => subscriptions.tell(parse(payload)));
-    await fresh.query(`listen ${NOTIFY_CHANNEL}`);
     client = fresh;
     if (stopping.signal.aborted) await fresh.end();
-    else void beat(fresh);
+    else void beatWhileOpen(fresh, clock, stopping.signal);
   };
 
   const reconnect = async () => {
@@ -57,33 +55,8 @@ export function createListener({ connect, subscriptions, clock, logger }: Listen
     }
   };
 
-  const beat = async (current: pg.Client) => {
-    try {
-      while (client === current) {
-        await clock.sleep(HEARTBEAT_MS, stopping.signal);
-        await answerInTime(current);
-      }
-    } catch {
-      // Either we are closing, or the connection ended and `end` brings the next one.
-    }
-  };
-
-  const answerInTime = async (current: pg.Client) => {
-    const answered = new AbortController();
-    const cutWhenOverdue = clock.sleep(HEARTBEAT_MS, AbortSignal.any([answered.signal, stopping.signal])).then(
-      () => current.connection.stream.destroy(),
-      () => undefined,
-    );
-    try {
-      await current.query('select 1');
-    } finally {
-      answered.abort();
-      await cutWhenOverdue;
-    }
-  };
-
   return {
-    start: () => {
+    start() {
       started ??= listen().catch((error: unknown) => {
         started = undefined;
         throw error;
@@ -95,6 +68,17 @@ export function createListener({ connect, subscriptions, clock, logger }: Listen
       await client?.end();
     },
   };
+}
+
+async function listenOn(client: pg.Client): Promise<pg.Client> {
+  client.on('error', () => undefined);
+  try {
+    await client.query(`listen ${NOTIFY_CHANNEL}`);
+    return client;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
 }
 
 function parse(payload: string | undefined): readonly Notification[] {

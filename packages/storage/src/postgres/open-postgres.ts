@@ -11,6 +11,7 @@ import { createListener } from './listen.ts';
 import { migrate, POSTGRES_TYPES } from './migrate.ts';
 import { repeatWhileAway } from './patience.ts';
 import { createPools } from './pools.ts';
+import { createTurnstile } from './turnstile.ts';
 import { forgetOldMarks, UNITS_MIGRATION } from './unit-mark.ts';
 
 export interface PostgresOptions {
@@ -28,6 +29,7 @@ export interface PostgresOptions {
 
 const PATIENCE_MS = 10_000;
 const UNITS_BETWEEN_PRUNINGS = 1000;
+const MAX_WAITING = 10_000;
 
 /** The shared store: several palyrad on one PostgreSQL. */
 export async function openPostgres<Schema>(options: PostgresOptions): Promise<Database<Schema>> {
@@ -43,50 +45,53 @@ export async function openPostgres<Schema>(options: PostgresOptions): Promise<Da
   );
   const listener = createListener({ connect: pools.connectAlone, subscriptions, clock, logger });
   const patience = { clock, patienceMs };
+  const writing = createTurnstile(options.poolSize, MAX_WAITING);
+  const reading = createTurnstile(options.poolSize, MAX_WAITING);
   const context = { ...patience, pool: pools.writing, programs, build: postgresBuilder<never>() };
   const underWay = new Set<Promise<unknown>>();
   let units = 0;
-  let closed = false;
+  let closed: Promise<void> | undefined;
 
   const whileOpen = async <Result>(work: () => Promise<Result>): Promise<Result> => {
-    if (closed) throw new StorageError('storage.closed', 'The database is closed.');
+    if (closed !== undefined) throw new StorageError('storage.closed', 'The database is closed.');
     const running = work();
     underWay.add(running);
     return await running.finally(() => underWay.delete(running));
   };
 
+  const pruneNowAndThen = () => {
+    units += 1;
+    if (units % UNITS_BETWEEN_PRUNINGS !== 1) return;
+    // Only room is at stake: what could not be pruned now is pruned the next time.
+    void whileOpen(() => writing.pass(() => forgetOldMarks(context))).catch(() => undefined);
+  };
+  const closeAll = async () => {
+    await Promise.allSettled(underWay);
+    await listener.close();
+    await pools.close();
+  };
+
   return {
     read: postgresReader<Schema>((sql, parameters) =>
-      whileOpen(() =>
-        repeatWhileAway(async () => {
-          const { rowCount, rows } = await pools.reading.query(sql, [...parameters]);
-          return { rowCount: rowCount ?? 0, rows };
-        }, patience),
-      ),
+      whileOpen(() => reading.pass(() => repeatWhileAway(() => pools.query(sql, parameters), patience))),
     ),
     write: postgresBuilder<Schema>(),
     commit({ steps, notifications = [] }) {
       return whileOpen(async () => {
-        const outcome = await commitUnit({ steps, notifications: checkNotifications(notifications) }, context);
-        units += 1;
-        // Only room is at stake: what could not be pruned now is pruned the next time.
-        if (units % UNITS_BETWEEN_PRUNINGS === 1) void whileOpen(() => forgetOldMarks(context)).catch(() => undefined);
+        const unit = { steps, notifications: checkNotifications(notifications) };
+        const outcome = await writing.pass(() => commitUnit(unit, context));
+        pruneNowAndThen();
         return outcome;
       });
     },
     subscribe(channel, listen) {
-      return whileOpen(async () => {
-        const subscription = subscriptions.add(channel, listen);
-        await repeatWhileAway(() => listener.start(), patience);
-        return subscription;
-      });
+      return whileOpen(() =>
+        subscriptions.addWhen(() => repeatWhileAway(() => listener.start(), patience), channel, listen),
+      );
     },
-    async close() {
-      if (closed) return;
-      closed = true;
-      await Promise.allSettled(underWay);
-      await listener.close();
-      await pools.close();
+    close() {
+      closed ??= closeAll();
+      return closed;
     },
   };
 }

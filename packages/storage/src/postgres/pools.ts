@@ -1,5 +1,7 @@
 import pg from 'pg';
+import type { QueryResult } from '../program.ts';
 import { StorageError } from '../storage-error.ts';
+import type { StoredValue } from '../value.ts';
 
 export interface PoolOptions {
   readonly url: string;
@@ -9,7 +11,8 @@ export interface PoolOptions {
 
 export interface Pools {
   readonly writing: pg.Pool;
-  readonly reading: pg.Pool;
+  /** On a connection that only reads. */
+  query(sql: string, parameters: readonly StoredValue[]): Promise<QueryResult>;
   /** A connection outside the pools, for listening. */
   connectAlone(): Promise<pg.Client>;
   close(): Promise<void>;
@@ -50,7 +53,10 @@ export function createPools({ url, poolSize, lockTimeoutMs }: PoolOptions): Pool
 
   return {
     writing,
-    reading,
+    async query(sql, parameters) {
+      const { rowCount, rows } = await reading.query(sql, [...parameters]);
+      return { rowCount: rowCount ?? 0, rows };
+    },
     async connectAlone() {
       const client = new pg.Client(shared);
       await client.connect();

@@ -7,7 +7,7 @@ interface PostgresFault {
   readonly fix?: string;
 }
 
-/** By SQLSTATE, the longest prefix wins. */
+/** By SQLSTATE; the first prefix that fits wins, so the longer ones come first. */
 const FAULTS: readonly (readonly [prefix: string, fault: PostgresFault])[] = [
   ['25006', { code: 'storage.read_only', sentence: 'The connection is for reading.', fix: 'Put writes into a unit.' }],
   [

@@ -1,8 +1,9 @@
+import type { DatabaseSync } from 'node:sqlite';
 import { runUnit, type UnitPrograms } from '../run-unit.ts';
-import type { StorageError } from '../storage-error.ts';
+import { StorageError } from '../storage-error.ts';
 import type { CommitOutcome, CommitUnit } from '../unit.ts';
 import type { Connection } from './connection.ts';
-import { sqliteFault } from './sqlite-error.ts';
+import { diskFailed, sqliteFault } from './sqlite-error.ts';
 
 export type UnitResult = { readonly outcome: CommitOutcome } | { readonly error: StorageError };
 
@@ -14,18 +15,31 @@ export interface BatchContext extends UnitPrograms {
 
 /**
  * One transaction and one flush for all units that were waiting: each unit has its own savepoint, so a conflict or a
- * fault undoes that unit alone, and nobody is told anything before the commit. Throws when no unit was written.
+ * fault undoes that unit alone, and nobody is told anything before the commit. Throws when no unit was written, and
+ * `storage.outcome_unknown` when the disk failed at the very end and only the next start will show what is on it.
  */
 export function commitBatch(units: readonly CommitUnit[], context: BatchContext): readonly UnitResult[] {
   const { database } = context.connection;
   database.exec('begin immediate');
   try {
     const results = units.map((unit) => runInSavepoint(unit, context));
-    database.exec('commit');
+    flush(database);
     return results;
   } catch (error) {
     if (database.isTransaction) database.exec('rollback');
     throw error;
+  }
+}
+
+function flush(database: DatabaseSync): void {
+  try {
+    database.exec('commit');
+  } catch (cause) {
+    if (!diskFailed(cause)) throw cause;
+    throw new StorageError('storage.outcome_unknown', 'The disk failed while the unit was being flushed to it.', {
+      cause,
+      fix: 'Look at the kernel log, and read the rows before trying again.',
+    });
   }
 }
 

@@ -65,9 +65,7 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
       return outcome;
     },
     async subscribe(channel, listener) {
-      const subscription = subscriptions.add(channel, listener);
-      await reader.request({ kind: 'watch' });
-      return subscription;
+      return subscriptions.addWhen(() => reader.request({ kind: 'watch' }), channel, listener);
     },
     async close() {
       await Promise.all([writer.close(), reader.close()]);

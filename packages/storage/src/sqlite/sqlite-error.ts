@@ -53,7 +53,7 @@ const FAULTS: ReadonlyMap<number, SqliteFault> = new Map([
   ],
 ]);
 
-/** Turns what `node:sqlite` throws into our codes. SQLite's own text names tables and columns, never values. */
+/** Turns what `node:sqlite` throws into our codes. SQLite's own text names tables and columns. */
 export function sqliteFault(error: unknown): StorageError {
   if (error instanceof StorageError) return error;
   const errcode = sqliteCode(error);
@@ -72,10 +72,14 @@ function faultOf(errcode: number): SqliteFault {
   return FAULTS.get(primary) ?? { code: 'storage.invalid_statement', sentence: 'SQLite did not run a statement.' };
 }
 
+export function diskFailed(error: unknown): boolean {
+  const errcode = sqliteCode(error);
+  return errcode !== undefined && (errcode & 0xff) === IOERR && errcode !== IOERR_SHMSIZE;
+}
+
 /** After a failed write to disk the page cache may no longer match it, so the connection must not be trusted. */
 export function needsReopening(error: unknown): boolean {
-  const errcode = sqliteCode(error);
-  return errcode !== undefined && (errcode & 0xff) === IOERR;
+  return error instanceof StorageError ? diskFailed(error.cause) : diskFailed(error);
 }
 
 function sqliteCode(error: unknown): number | undefined {

@@ -9,7 +9,7 @@ import { watchNotifications } from './watch-notifications.ts';
 
 const INSERT = 'insert into palyra_notifications (channel, payload, origin) values (?, ?, ?)';
 
-async function watching() {
+async function watching({ pollMs }: { pollMs: number }) {
   const home = await createTemporaryHome();
   const options = { path: join(home.path, 'x.db'), lockTimeoutMs: 1_000 };
   const writer = openForWriting(options);
@@ -19,7 +19,7 @@ async function watching() {
   const sent: FromThread<never>[] = [];
   const stop = watchNotifications({
     ...options,
-    pollMs: 20,
+    pollMs,
     origin: 'me',
     connection,
     send: (message) => sent.push(message),
@@ -36,8 +36,23 @@ async function watching() {
   };
 }
 
+const NEVER_MS = 2 ** 30;
+
+test('a change of the write-ahead log wakes it without the poll', async () => {
+  const { writer, sent, end } = await watching({ pollMs: NEVER_MS });
+  // File system events get lost now and then, so it gets several chances; the poll is no help here.
+  await vi.waitFor(
+    () => {
+      writer.query(INSERT, ['runs', 'theirs', 'other']);
+      expect(sent[0]?.kind).toBe('notified');
+    },
+    { timeout: 5_000 },
+  );
+  await end();
+});
+
 test('tells what others committed from now on, and not what we did', async () => {
-  const { writer, sent, end } = await watching();
+  const { writer, sent, end } = await watching({ pollMs: 20 });
   writer.query(INSERT, ['runs', 'mine', 'me']);
   writer.query(INSERT, ['runs', 'theirs', 'other']);
   await vi.waitFor(() =>
@@ -47,7 +62,7 @@ test('tells what others committed from now on, and not what we did', async () =>
 });
 
 test('tells a gap when rows were pruned before they were seen', async () => {
-  const { writer, sent, end } = await watching();
+  const { writer, sent, end } = await watching({ pollMs: 20 });
   writer.database.exec('begin');
   for (let i = 0; i < 5; i += 1) writer.query(INSERT, ['runs', `${i}`, 'other']);
   writer.query('delete from palyra_notifications where seq <= 4', []);

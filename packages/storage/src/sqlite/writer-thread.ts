@@ -1,11 +1,11 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { loadPrograms } from '../program.ts';
 import { StorageError, toErrorData } from '../storage-error.ts';
-import { type BatchContext, commitBatch } from './commit-batch.ts';
+import type { UnitResult } from './commit-batch.ts';
 import { openForWriting } from './connection.ts';
 import { sqliteBuilder } from './dialect.ts';
 import { migrate } from './migrate.ts';
-import { needsReopening, sqliteFault } from './sqlite-error.ts';
+import { sqliteFault } from './sqlite-error.ts';
 import type {
   Answer,
   FromThread,
@@ -15,36 +15,33 @@ import type {
   WriterResult,
   WriterThreadData,
 } from './thread-messages.ts';
+import { createWriter, type Writer } from './writer.ts';
 
 /** Owns the only connection of this process that writes. It alone waits on the disk. */
 const data = workerData as WriterThreadData;
 const port = parentPort as MessagePort;
 
 const MAX_UNITS_PER_COMMIT = 1024;
-/** Other processes look at least every few hundred milliseconds, so this is hours of ordinary use. */
-const KEPT_NOTIFICATIONS = 20_000;
-const COMMITS_BETWEEN_PRUNINGS = 1000;
-
-let context: BatchContext;
-let commits = 0;
 
 try {
-  const connection = openForWriting(data);
-  migrate(connection, data.migrations);
-  context = { connection, programs: await loadPrograms(data.programs), build: sqliteBuilder(), origin: data.origin };
-  port.on('message', onMessage);
+  const programs = await loadPrograms(data.programs);
+  const opened = openForWriting(data);
+  migrate(opened, data.migrations);
+  opened.close();
+  serve(createWriter({ programs, build: sqliteBuilder(), origin: data.origin, open: () => openForWriting(data) }));
   send({ kind: 'ready' });
 } catch (error) {
-  send({ kind: 'failed', error: toErrorData(startFault(error)) });
+  send({ kind: 'failed', error: toErrorData(sqliteFault(error)) });
 }
 
-function onMessage(first: ToThread<WriterRequest>): void {
-  const { requests, close } = drain(first);
-  while (requests.length > 0) commitAndAnswer(requests.splice(0, MAX_UNITS_PER_COMMIT));
-  if (close) {
-    context.connection.close();
+function serve(writer: Writer): void {
+  port.on('message', (first: ToThread<WriterRequest>) => {
+    const { requests, close } = drain(first);
+    while (requests.length > 0) commitAndAnswer(writer, requests.splice(0, MAX_UNITS_PER_COMMIT));
+    if (!close) return;
+    writer.close();
     port.close();
-  }
+  });
 }
 
 /** Everything that arrived while the last commit was on its way to the disk shares the next one. */
@@ -61,55 +58,15 @@ function receive(): ToThread<WriterRequest> | undefined {
   return receiveMessageOnPort(port)?.message as ToThread<WriterRequest> | undefined;
 }
 
-function commitAndAnswer(requests: readonly Request<WriterRequest>[]): void {
-  send({ kind: 'answers', answers: answersFor(requests) });
-  commits += 1;
-  if (commits % COMMITS_BETWEEN_PRUNINGS === 0) pruneNotifications();
+function commitAndAnswer(writer: Writer, requests: readonly Request<WriterRequest>[]): void {
+  const results = writer.commit(requests.map(({ body }) => body));
+  send({ kind: 'answers', answers: requests.map(({ id }, index) => toAnswer(id, results[index])) });
 }
 
-function answersFor(requests: readonly Request<WriterRequest>[]): readonly Answer<WriterResult>[] {
-  try {
-    const results = commitBatch(
-      requests.map(({ body }) => body),
-      context,
-    );
-    return results.map((result, index) => {
-      const id = requests[index]?.id ?? -1;
-      return 'error' in result
-        ? { id, ok: false, error: toErrorData(result.error) }
-        : { id, ok: true, result: result.outcome };
-    });
-  } catch (error) {
-    if (needsReopening(error)) reopen();
-    const failure = toErrorData(sqliteFault(error));
-    return requests.map(({ id }) => ({ id, ok: false, error: failure }));
-  }
-}
-
-function reopen(): void {
-  try {
-    context.connection.close();
-    context = { ...context, connection: openForWriting(data) };
-  } catch {
-    // Still failing: the next batch fails on the closed connection, is reported, and tries again.
-  }
-}
-
-function pruneNotifications(): void {
-  try {
-    context.connection.query(
-      'delete from palyra_notifications where seq <= (select max(seq) from palyra_notifications) - ?',
-      [KEPT_NOTIFICATIONS],
-    );
-  } catch {
-    // Only room is lost, and the next pruning tries again; a fault that matters fails a unit too.
-  }
-}
-
-function startFault(error: unknown): StorageError {
-  if (error instanceof StorageError) return error;
-  if (error instanceof TypeError) return new StorageError('storage.program_failed', error.message, { cause: error });
-  return sqliteFault(error);
+function toAnswer(id: number, result: UnitResult | undefined): Answer<WriterResult> {
+  if (result !== undefined && 'outcome' in result) return { id, ok: true, result: result.outcome };
+  const error = result?.error ?? new StorageError('storage.outcome_unknown', 'The writer gave no answer.');
+  return { id, ok: false, error: toErrorData(error) };
 }
 
 function send(message: FromThread<WriterResult>): void {

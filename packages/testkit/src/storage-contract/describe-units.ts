@@ -108,6 +108,15 @@ export function describeUnits(makePlace: MakePlace): void {
       expect(await bodies(ledger)).toEqual([]);
     });
 
+    test('a program whose module is missing or is another one keeps the database closed', async ({ place }) => {
+      for (const module of ['file:///nowhere/program.ts', import.meta.url]) {
+        const programs = [{ name: 'ledger.append', module }];
+        await expect(openLedger({ location: place.location, programs })).rejects.toMatchObject({
+          code: 'storage.program_failed',
+        });
+      }
+    });
+
     test('a thousand units at once are all kept', async ({ ledger }) => {
       const units = Array.from({ length: 1000 }, (_, i) => putAccount(ledger, `account ${i}`, i));
       await Promise.all(units);

@@ -1,0 +1,69 @@
+import type { UnitPrograms } from '../run-unit.ts';
+import type { CommitUnit } from '../unit.ts';
+import { commitBatch, type UnitResult } from './commit-batch.ts';
+import type { Connection } from './connection.ts';
+import { needsReopening, sqliteFault } from './sqlite-error.ts';
+
+export interface Writer {
+  /** One answer for each unit, in order. Never throws: a fault is every unit's answer. */
+  commit(units: readonly CommitUnit[]): readonly UnitResult[];
+  close(): void;
+}
+
+export interface WriterDeps extends UnitPrograms {
+  /** Distinguishes this process's notifications from those of others. */
+  readonly origin: string;
+  /** Throws `StorageError`. */
+  open(): Connection;
+}
+
+/** Other processes look at least every few hundred milliseconds, so this is hours of ordinary use. */
+const KEPT_NOTIFICATIONS = 20_000;
+const COMMITS_BETWEEN_PRUNINGS = 1000;
+
+/** Commits batches on a connection that it replaces after the disk failed. Throws what `open` throws the first time. */
+export function createWriter({ open, ...context }: WriterDeps): Writer {
+  let connection: Connection | undefined = open();
+  let commits = 0;
+
+  const prune = (current: Connection) => {
+    try {
+      current.query('delete from palyra_notifications where seq <= (select max(seq) from palyra_notifications) - ?', [
+        KEPT_NOTIFICATIONS,
+      ]);
+    } catch {
+      // Only room is lost, and the next pruning tries again; a fault that matters fails a unit too.
+    }
+  };
+
+  return {
+    commit(units) {
+      try {
+        connection ??= open();
+        const results = commitBatch(units, { ...context, connection });
+        commits += 1;
+        if (commits % COMMITS_BETWEEN_PRUNINGS === 0) prune(connection);
+        return results;
+      } catch (error) {
+        if (needsReopening(error)) {
+          abandon(connection);
+          connection = undefined;
+        }
+        const fault = sqliteFault(error);
+        return units.map(() => ({ error: fault }));
+      }
+    },
+    close() {
+      connection?.close();
+    },
+  };
+}
+
+/** After a failed write to disk nothing that the connection remembers can be trusted, and closing it may fail too. */
+function abandon(connection: Connection | undefined): void {
+  try {
+    connection?.close();
+  } catch {
+    // The next batch opens another one, and is told when that fails.
+  }
+}
