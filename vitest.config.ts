@@ -4,7 +4,7 @@ import { SOAK_FACTOR, SOAK_VARIABLE, SUITES, type Suite } from './tools/suites.t
 const conditions = ['palyra-source'];
 const patience = process.env[SOAK_VARIABLE] === '1' ? SOAK_FACTOR : 1;
 
-function project({ name, include, timeoutMs, globalSetup, runsIn }: Suite) {
+function project({ name, include, timeoutMs, globalSetup, runsIn, setupFiles = [] }: Suite) {
   return {
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },
@@ -18,6 +18,7 @@ function project({ name, include, timeoutMs, globalSetup, runsIn }: Suite) {
       execArgv: ['--conditions=palyra-source'],
       testTimeout: timeoutMs * patience,
       hookTimeout: timeoutMs * patience,
+      setupFiles: [...setupFiles],
       ...(globalSetup === undefined ? {} : { globalSetup }),
       // A forgotten `.only` would hide the others.
       allowOnly: false,

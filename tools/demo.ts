@@ -25,7 +25,7 @@ try {
     await show({ home, say: (line) => process.stdout.write(`   ${line}\n`) });
   }
   process.stdout.write(
-    `\n${styleText('green', 'All four held.')} Next: npx palyra --help, or npm test for the whole proof.\n`,
+    `\n${styleText('green', `All ${scenes.length} held.`)} Next: npx palyra --help, or npm test for the whole proof.\n`,
   );
 } finally {
   await rm(home, { recursive: true });

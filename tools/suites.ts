@@ -7,7 +7,12 @@ export interface Suite {
   readonly runsIn: 'check' | 'test';
   /** What is started once before the suite and stopped after it. */
   readonly globalSetup?: string;
+  /** Loaded before each file of tests. */
+  readonly setupFiles?: readonly string[];
 }
+
+/** Fails a test that leaves processes or temporary files behind. */
+const REAPER = ['packages/testkit/src/reap-each-test.ts'];
 
 export const SUITES: readonly Suite[] = [
   {
@@ -29,9 +34,10 @@ export const SUITES: readonly Suite[] = [
     timeoutMs: 60_000,
     runsIn: 'test',
     globalSetup: 'packages/testkit/src/postgres-global-setup.ts',
+    setupFiles: REAPER,
   },
-  { name: 'attack', include: ['tests/attack/**/*.test.ts'], timeoutMs: 60_000, runsIn: 'test' },
-  { name: 'e2e', include: ['tests/e2e/**/*.test.ts'], timeoutMs: 300_000, runsIn: 'test' },
+  { name: 'attack', include: ['tests/attack/**/*.test.ts'], timeoutMs: 60_000, runsIn: 'test', setupFiles: REAPER },
+  { name: 'e2e', include: ['tests/e2e/**/*.test.ts'], timeoutMs: 300_000, runsIn: 'test', setupFiles: REAPER },
 ];
 
 /** Tests in `*.soak.test.ts` run at a tenth of their size, and whole when this is set to 1 (`npm run soak`). */

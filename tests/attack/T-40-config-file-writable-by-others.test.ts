@@ -49,7 +49,7 @@ test('a link in the home does not hide that its target is open to others', () =>
 });
 
 // Only root can give a file away; the judgement itself is unit-tested for every uid in ownership.test.ts.
-test.runIf(process.geteuid?.() === 0)('a palyra.toml or a home that belongs to another user is not used', () => {
+test.runIf(process.geteuid?.() === 0)('a palyra.toml or a home of another user is not used [needs: root]', () => {
   const file = plant(0o600);
   chownSync(file, ANOTHER_UID, ANOTHER_UID);
   expect(() => load()).toThrow(expect.objectContaining({ code: 'config.unsafe_permissions' }));

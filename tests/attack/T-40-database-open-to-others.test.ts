@@ -20,15 +20,12 @@ test.each(['640', '644', '660', '602', '666'])('a database file of mode %s is re
 
 const isRoot = process.geteuid?.() === 0;
 
-test.skipIf(!isRoot)(
-  'a database file planted by another user is refused [platform: giving a file away needs root]',
-  async () => {
-    await using home = await createTemporaryHome();
-    const path = join(home.path, 'palyra.db');
-    await writeFile(path, '', { mode: 0o600 });
-    await chown(path, 12_345, 12_345);
-    await expect(openLedger({ location: { kind: 'sqlite', path } })).rejects.toMatchObject({
-      code: 'storage.unsafe_permissions',
-    });
-  },
-);
+test.skipIf(!isRoot)('a database file planted by another user is refused [needs: root]', async () => {
+  await using home = await createTemporaryHome();
+  const path = join(home.path, 'palyra.db');
+  await writeFile(path, '', { mode: 0o600 });
+  await chown(path, 12_345, 12_345);
+  await expect(openLedger({ location: { kind: 'sqlite', path } })).rejects.toMatchObject({
+    code: 'storage.unsafe_permissions',
+  });
+});

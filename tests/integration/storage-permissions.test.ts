@@ -1,6 +1,13 @@
 import { chmod, chown, mkdir, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openLedger, ordinaryUser, putAccount, removeOrdinaryUser, runAsOrdinaryUser } from '@palyra/testkit';
+import {
+  type OrdinaryUserOutcome,
+  openLedger,
+  ordinaryUser,
+  putAccount,
+  removeOrdinaryUser,
+  runAsOrdinaryUser,
+} from '@palyra/testkit';
 import { afterAll, expect, test } from 'vitest';
 import { temporaryLedger } from './temporary-ledger.ts';
 
@@ -45,7 +52,11 @@ test.each([
     prepare: (home: string) => chmod(home, 0o600),
     expected: 'storage.permission_denied',
   },
-  { what: 'a file of somebody else', prepare: foreignFile, expected: 'storage.permission_denied' },
+  {
+    what: 'a file that cannot be written',
+    prepare: (home: string) => writeFile(join(home, 'ledger.db'), '', { mode: 0o400 }),
+    expected: 'storage.permission_denied',
+  },
   {
     what: 'a directory in place of the file',
     prepare: (home: string) => mkdir(join(home, 'ledger.db')),
@@ -53,22 +64,28 @@ test.each([
   },
   { what: 'a symbolic link in place of the file', prepare: linkElsewhere, expected: 'storage.permission_denied' },
 ])('an ordinary user with $what: $expected', async ({ prepare, expected }) => {
+  expect(await openAsOrdinaryUser(prepare)).toMatchObject({ stdout: `${expected}\n`, stderr: '' });
+});
+
+const isRoot = process.geteuid?.() === 0;
+
+test.skipIf(!isRoot)('an ordinary user does not get a file of somebody else [needs: root]', async () => {
+  const foreign = (home: string) => writeFile(join(home, 'ledger.db'), '', { mode: 0o600 });
+  expect(await openAsOrdinaryUser(foreign)).toMatchObject({ stdout: 'storage.permission_denied\n' });
+});
+
+async function openAsOrdinaryUser(prepare: (home: string) => Promise<unknown>): Promise<OrdinaryUserOutcome> {
   await using place = await temporaryLedger();
   const { uid } = await ordinaryUser();
   await chmod(place.directory, 0o711);
   const home = join(place.directory, 'home');
   await mkdir(home, { mode: 0o700 });
-  await chown(home, uid, uid);
+  if (isRoot) await chown(home, uid, uid);
   await prepare(home);
   const script = 'packages/testkit/src/storage-contract/open-ledger-probe.ts';
-  expect(await runAsOrdinaryUser({ script, args: [join(home, 'ledger.db')] })).toMatchObject({
-    stdout: `${expected}\n`,
-    stderr: '',
-  });
-});
-
-async function foreignFile(home: string): Promise<void> {
-  await writeFile(join(home, 'ledger.db'), '', { mode: 0o600 });
+  const outcome = await runAsOrdinaryUser({ script, args: [join(home, 'ledger.db')] });
+  await chmod(home, 0o700);
+  return outcome;
 }
 
 async function linkElsewhere(home: string): Promise<void> {

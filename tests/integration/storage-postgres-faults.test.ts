@@ -174,38 +174,35 @@ test('options in the URL weaken neither durability nor the reading side', async 
   await ledger.close();
 });
 
-const mayMount = process.geteuid?.() === 0 && process.platform === 'linux';
+const mayMount = process.geteuid?.() === 0;
 
-test.skipIf(!mayMount)(
-  'a full disk refuses new units and recovers [platform: mounting a tmpfs needs root on Linux]',
-  async () => {
-    const { ledger, url } = await freshLedger();
-    const disk = join(cluster.dataDir, '..', 'disk');
-    mkdirSync(disk);
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'tmpfs', disk]);
-    const { uid, gid } = statSync(cluster.dataDir);
-    chownSync(disk, uid, gid);
-    const ballast = join(disk, 'ballast');
-    try {
-      await onServer(url, `create tablespace small location '${disk}'`, 'alter table specimens set tablespace small');
-      // Written after the tablespace was made, which wants an empty directory.
-      writeFileSync(ballast, Buffer.alloc(1024 * 1024));
-      const fault = await fillSpecimens(ledger);
-      expect(fault).toMatchObject({ code: 'storage.disk_full' });
-      await putAccount(ledger, 'elsewhere', 1);
-      rmSync(ballast);
-      await ledger.commit({
-        steps: [statement(ledger.write.insertInto('specimens').values({ id: 'after' }), { rows: 1 })],
-      });
-      expect(await balanceOf(ledger, 'elsewhere')).toBe(1);
-      await ledger.close();
-      await onServer(url, 'drop table specimens', 'drop tablespace small');
-    } finally {
-      // Lazily: the server's checkpointer may still hold a file of the tablespace.
-      execFileSync('umount', ['--lazy', disk]);
-    }
-  },
-);
+test.skipIf(!mayMount)('a full disk refuses new units and recovers [needs: root]', async () => {
+  const { ledger, url } = await freshLedger();
+  const disk = join(cluster.dataDir, '..', 'disk');
+  mkdirSync(disk);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m,mode=0700', 'tmpfs', disk]);
+  const { uid, gid } = statSync(cluster.dataDir);
+  chownSync(disk, uid, gid);
+  const ballast = join(disk, 'ballast');
+  try {
+    await onServer(url, `create tablespace small location '${disk}'`, 'alter table specimens set tablespace small');
+    // Written after the tablespace was made, which wants an empty directory.
+    writeFileSync(ballast, Buffer.alloc(1024 * 1024));
+    const fault = await fillSpecimens(ledger);
+    expect(fault).toMatchObject({ code: 'storage.disk_full' });
+    await putAccount(ledger, 'elsewhere', 1);
+    rmSync(ballast);
+    await ledger.commit({
+      steps: [statement(ledger.write.insertInto('specimens').values({ id: 'after' }), { rows: 1 })],
+    });
+    expect(await balanceOf(ledger, 'elsewhere')).toBe(1);
+    await ledger.close();
+    await onServer(url, 'drop table specimens', 'drop tablespace small');
+  } finally {
+    // Lazily: the server's checkpointer may still hold a file of the tablespace.
+    execFileSync('umount', ['--lazy', disk]);
+  }
+});
 
 async function freshLedger(): Promise<{ ledger: Ledger; url: string }> {
   const { url } = await cluster.createDatabase();

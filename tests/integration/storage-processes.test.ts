@@ -20,7 +20,7 @@ test('two processes append to one SQLite file and the chain has no holes', async
   );
 });
 
-test('a process hears what another one commits', async () => {
+test('one database hears what another one on the same file commits', async () => {
   await using place = await temporaryLedger();
   const [ledger, other] = [await openLedger(place), await openLedger(place)];
   const heard: string[] = [];
@@ -36,7 +36,7 @@ test('a process hears what another one commits', async () => {
   await Promise.all([ledger.close(), other.close()]);
 });
 
-test('a lock held by another process is a typed error, and writing goes on when it is gone', async () => {
+test('a lock held by another connection is a typed error, and writing goes on when it is gone', async () => {
   await using place = await temporaryLedger();
   const ledger = await openLedger({ location: place.location, lockTimeoutMs: 50 });
   const other = new DatabaseSync(place.location.path);

@@ -14,7 +14,9 @@ export function showHonestPrompt({ say }: Stage): void {
 
   const twice = '{"path":"README.md","path":"/etc/shadow"}';
   say(`a duplicate key  ${twice} is refused: ${refusal(() => parseJson(twice))}`);
-  say(`one spelling     {"b":1.0,"a":"\\u20ac"} is hashed as ${canonicalJson(parseJson('{"b":1.0,"a":"\\u20ac"}'))}`);
+  const spelling = canonicalJson(parseJson('{"b":1.0,"a":"\\u20ac"}'));
+  say(`one spelling     {"b":1.0,"a":"\\u20ac"} is hashed as ${spelling}`);
+  holds(spelling === '{"a":"€","b":1}', 'there is one spelling of a value');
 
   const lines: string[] = [];
   createLogger({ level: 'info', destination: { write: (line) => lines.push(line) } }).info(

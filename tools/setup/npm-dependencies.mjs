@@ -112,6 +112,6 @@ function npmCommand() {
   throw new SetupError({
     code: 'setup.npm_missing',
     message: 'npm is not in PATH',
-    fix: 'install Node 20 or newer with npm, then run this again.',
+    fix: 'install Node 18 or newer with npm, then run this again.',
   });
 }

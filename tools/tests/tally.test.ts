@@ -3,6 +3,8 @@ import { judge, type SuiteTally } from './tally.ts';
 
 const CLEAN: SuiteTally = { suite: 'unit', files: 2, passed: 7, failed: 0, skipped: [], faults: [] };
 
+const LINUX_ROOT = { platform: 'linux', isRoot: true };
+
 describe('judge', () => {
   it('adds the suites up', () => {
     expect(judge([CLEAN, { ...CLEAN, suite: 'attack', passed: 3 }])).toEqual({
@@ -14,23 +16,29 @@ describe('judge', () => {
 
   it('accepts a skip that names a platform this is not, and lists it', () => {
     const skipped = [{ name: 'seatbelt refuses [platform: darwin]', reason: 'no sandbox-exec' }];
-    expect(judge([{ ...CLEAN, skipped }], 'linux')).toEqual({
+    expect(judge([{ ...CLEAN, skipped }], LINUX_ROOT)).toEqual({
       failures: [],
       skipped: ['seatbelt refuses [platform: darwin]: no sandbox-exec'],
       line: 'tests: 7 passed, 0 failed, 1 skipped',
     });
   });
 
-  it.each(['bubblewrap hides the home', 'bubblewrap hides the home [platform: linux]'])(
-    'counts a skip without excuse as failed: %s',
-    (name) => {
-      const verdict = judge([{ ...CLEAN, skipped: [{ name, reason: 'bwrap not found' }] }], 'linux');
-      expect(verdict.line).toBe('tests: 7 passed, 1 failed, 0 skipped');
-      expect(verdict.failures).toEqual([
-        `skipped, though no [platform: …] in its name excuses it: ${name}: bwrap not found`,
-      ]);
-    },
-  );
+  it('accepts a skip of what only root may do, unless we are root', () => {
+    const skipped = [{ name: 'mounts a disk [needs: root]', reason: '' }];
+    expect(judge([{ ...CLEAN, skipped }], { platform: 'linux', isRoot: false }).failures).toEqual([]);
+    expect(judge([{ ...CLEAN, skipped }], LINUX_ROOT).failures).toHaveLength(1);
+  });
+
+  it.each([
+    'bubblewrap hides the home',
+    'bubblewrap hides the home [platform: linux]',
+    'bubblewrap hides the home [platform: a mood]',
+    'bubblewrap hides the home [needs: luck]',
+  ])('counts a skip without excuse as failed: %s', (name) => {
+    const verdict = judge([{ ...CLEAN, skipped: [{ name, reason: 'bwrap not found' }] }], LINUX_ROOT);
+    expect(verdict.line).toBe('tests: 7 passed, 1 failed, 0 skipped');
+    expect(verdict.failures).toEqual([`skipped, though nothing in its name excuses it: ${name}: bwrap not found`]);
+  });
 
   it('counts a suite whose files ran nothing as failed', () => {
     expect(judge([{ ...CLEAN, passed: 0 }])).toEqual({

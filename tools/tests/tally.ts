@@ -25,14 +25,23 @@ export interface Verdict {
   readonly line: string;
 }
 
+/** Where the tests run, as far as it excuses a skip. */
+export interface TestHost {
+  readonly platform: string;
+  readonly isRoot: boolean;
+}
+
+const THIS_HOST: TestHost = { platform: process.platform, isRoot: process.geteuid?.() === 0 };
+
 /**
- * A test may be skipped only where the platform cannot have the feature, and its name says which can:
- * `[platform: darwin]`. Any other skip counts as failed, so that a missing system part never looks like success.
+ * A test may be skipped only where the host cannot have the feature, and its name says what it takes:
+ * `[platform: darwin]`, or `[needs: root]` for what only root may do. Any other skip counts as failed, so that a missing
+ * system part never looks like success.
  */
-export function judge(tally: Tally, platform: string = process.platform): Verdict {
+export function judge(tally: Tally, host: TestHost = THIS_HOST): Verdict {
   const allSkipped = tally.flatMap(({ skipped }) => skipped);
-  const unlawful = allSkipped.filter((test) => !isForAnotherPlatform(test, platform));
-  const lawful = allSkipped.filter((test) => isForAnotherPlatform(test, platform));
+  const unlawful = allSkipped.filter((test) => !isExcused(test, host));
+  const lawful = allSkipped.filter((test) => isExcused(test, host));
   const faults = tally.flatMap(({ suite, faults: each }) => each.map((fault) => `${suite}: ${fault}`));
   const idle = tally
     .filter(({ files, passed, failed, faults: each }) => files > 0 && passed + failed + each.length === 0)
@@ -44,19 +53,20 @@ export function judge(tally: Tally, platform: string = process.platform): Verdic
       ...(failedTests > 0 ? [`${failedTests} tests failed`] : []),
       ...faults,
       ...idle,
-      ...unlawful.map(
-        ({ name, reason }) => `skipped, though no [platform: …] in its name excuses it: ${name}: ${reason}`,
-      ),
+      ...unlawful.map(({ name, reason }) => `skipped, though nothing in its name excuses it: ${name}: ${reason}`),
     ],
     skipped: lawful.map(({ name, reason }) => `${name}: ${reason}`),
     line: `tests: ${sum(tally.map(({ passed }) => passed))} passed, ${failed} failed, ${lawful.length} skipped`,
   };
 }
 
-function isForAnotherPlatform({ name }: SkippedTest, platform: string): boolean {
-  const needed = /\[platform: ([^\]]+)\]/.exec(name)?.[1];
-  // `[platform: linux]` does not excuse a skip on Linux; `[platform: linux 6.12]` may.
-  return needed !== undefined && !needed.split(/,\s*/).includes(platform);
+const PLATFORMS: ReadonlySet<string> = new Set(['linux', 'darwin', 'win32']);
+
+function isExcused({ name }: SkippedTest, { platform, isRoot }: TestHost): boolean {
+  const platforms = /\[platform: ([^\]]+)\]/.exec(name)?.[1]?.split(/,\s*/) ?? [platform];
+  // Only names of platforms excuse, and not this one's: a sentence would excuse anything anywhere.
+  const isElsewhere = platforms.every((each) => PLATFORMS.has(each)) && !platforms.includes(platform);
+  return isElsewhere || (!isRoot && name.includes('[needs: root]'));
 }
 
 function sum(numbers: readonly number[]): number {

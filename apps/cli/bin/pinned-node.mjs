@@ -39,7 +39,7 @@ export function isNewEnough(version) {
 }
 
 /**
- * Runs a program in our place: its stdio, its signals, and its end are ours. Never returns.
+ * Runs a program in our place: its stdio, its signals and its end become ours; returns at once, and the process ends with it.
  * @param {string} path
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} env

@@ -100,7 +100,7 @@ test('an unexpected fault says where to report it, and nothing of its inside unl
   const run = failing(new TypeError('secret inside'));
   const quiet = await cli({ argv: ['act', 'now'], run });
   expect(quiet).toMatchObject({ exit: 1, out: '' });
-  expect(quiet.err).toMatch(/^error\[internal\]: .*\nfix: .*CONTRIBUTING\.md.*PALYRA_LOG=debug.*\n$/);
+  expect(quiet.err).toMatch(/^error\[internal\]: .*\nfix: .*hosted.*PALYRA_LOG=debug.*\n$/);
 
   const loud = await cli({ argv: ['act', 'now'], run, variables: { PALYRA_LOG: 'debug' } });
   expect(loud.err).toContain('TypeError: secret inside\n    at ');

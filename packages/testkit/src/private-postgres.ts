@@ -13,6 +13,7 @@ import {
   type ServerUser,
   serverUser,
 } from './postgres-host.ts';
+import { declareLongLived } from './process-mark.ts';
 import { createRunDirectory, type RunDirectory } from './run-directory.ts';
 
 export interface TestDatabase {
@@ -175,6 +176,7 @@ function launch(place: ClusterPlace, changed: Readonly<Record<string, string>> =
     server.on('error', () => {});
     // The test process may finish while the server runs; the exit hook and the parent-death signal end it then.
     server.unref();
+    if (server.pid !== undefined) declareLongLived(server.pid);
     return server;
   } finally {
     closeSync(log);

@@ -14,6 +14,12 @@ const LIMIT_TITLE = 'Max msgqueue size';
 const [LIMIT_MIN, LIMIT_MAX] = [500_000, 800_000];
 
 let ownMark: ProcessMark | undefined;
+const longLived = new Set<number>();
+
+/** A server that a whole file of tests shares may be restarted in one of them; it and its children are nobody's leftovers. */
+export function declareLongLived(pid: number): void {
+  longLived.add(pid);
+}
 
 /**
  * Marks this process once. Three signs, because each can be lost: descent ends when a double fork is reparented, an
@@ -42,7 +48,8 @@ function createMark(): ProcessMark {
     marked() {
       const others = listProcesses().filter(({ pid }) => pid !== process.pid);
       const descendants = descendantsOf(process.pid, others);
-      return others.filter((entry) => descendants.has(entry.pid) || carriesMark(entry));
+      const shared = new Set([...longLived].flatMap((pid) => [pid, ...descendantsOf(pid, others)]));
+      return others.filter((entry) => !shared.has(entry.pid) && (descendants.has(entry.pid) || carriesMark(entry)));
     },
   };
 }

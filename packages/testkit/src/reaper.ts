@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, type TestAPI } from 'vitest';
+import { beforeEach, onTestFinished, type TestAPI } from 'vitest';
 import { markThisProcess } from './process-mark.ts';
 import { commandOf, isSameProcess, type ProcessEntry } from './process-table.ts';
 
@@ -57,6 +57,8 @@ export async function startReaper({ graceMs = GRACE_MS }: ReaperOptions = {}): P
   const before = new Set(mark.marked().map(identity));
   const formerTmpdir = process.env['TMPDIR'];
   const directory = await mkdtemp(join(tmpdir(), 'palyra-test-'));
+  // A test may have an ordinary user enter what it made here.
+  await chmod(directory, 0o711);
   process.env['TMPDIR'] = directory;
 
   const left = () => mark.marked().filter((entry) => !before.has(identity(entry)));
@@ -95,14 +97,11 @@ export function withReaper(base: TestAPI): TestAPI<{ reaper: Reaper }> {
   });
 }
 
-/** As hooks, for contract suites: call it first in the `describe`, so that its check comes after their own clean-up. */
+/** As a hook for whole files: its check comes last, after other hooks and fixtures have cleaned up. */
 export function reapAfterEachTest(options: ReaperOptions = {}): void {
-  let reaper: Reaper | undefined;
   beforeEach(async () => {
-    reaper = await startReaper(options);
-  });
-  afterEach(async () => {
-    await reaper?.finish();
+    const reaper = await startReaper(options);
+    onTestFinished(() => reaper.finish());
   });
 }
 

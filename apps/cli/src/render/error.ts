@@ -1,6 +1,5 @@
 import { inspect } from 'node:util';
-import { ConfigError } from '@palyra/config';
-import { describeError } from '@palyra/primitives';
+import { AppError, describeError } from '@palyra/primitives';
 import { renderJson } from './json.ts';
 import type { Paint } from './paint.ts';
 import { safeText } from './safe-text.ts';
@@ -13,16 +12,16 @@ export interface ErrorView {
 }
 
 const INTERNAL_FIX =
-  'This is a fault in Palyra. Please report it as CONTRIBUTING.md says, with what the same command prints under PALYRA_LOG=debug.';
+  'This is a fault in Palyra. Please report it where its source is hosted, with what the same command prints under PALYRA_LOG=debug.';
 
 /** What goes to standard error: two lines for a person, or one JSON document for a program. */
 export function renderError(thrown: unknown, { asJson, withStack, paint }: ErrorView): string {
   const { code, message, fix: described } = describeError(thrown);
   const fix = code === 'internal' ? INTERNAL_FIX : described;
-  const stack = withStack ? stackOf(thrown) : undefined;
+  // A person's mistake needs no stack, however much the log is told to say.
+  const stack = withStack && code === 'internal' ? stackOf(thrown) : undefined;
   if (asJson) {
-    const problems = thrown instanceof ConfigError && thrown.problems.length > 0 ? thrown.problems : undefined;
-    return renderJson({ error: { code, message, fix: fix ?? null, problems, stack } });
+    return renderJson({ error: { code, message, fix: fix ?? null, problems: problemsOf(thrown), stack } });
   }
   const lines = [`${paint('error', `error[${code}]:`)} ${safeText(message)}`];
   if (fix !== undefined) lines.push(`${paint('fix', 'fix:')} ${safeText(fix)}`);
@@ -32,6 +31,12 @@ export function renderError(thrown: unknown, { asJson, withStack, paint }: Error
 
 export function renderWarning(sentence: string, paint: Paint): string {
   return `${paint('warning', 'warning:')} ${safeText(sentence)}\n`;
+}
+
+/** Told by their shape: importing the class of every package's errors would load every package for every command. */
+function problemsOf(thrown: unknown): readonly unknown[] | undefined {
+  if (!(thrown instanceof AppError) || !('problems' in thrown) || !Array.isArray(thrown.problems)) return undefined;
+  return thrown.problems.length > 0 ? thrown.problems : undefined;
 }
 
 function stackOf(thrown: unknown): string | undefined {
