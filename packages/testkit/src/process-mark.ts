@@ -8,7 +8,8 @@ export interface ProcessMark {
   marked(): ProcessEntry[];
 }
 
-const ENVIRONMENT_NAME = 'PALYRA_TEST_MARK';
+/** Not PALYRA_…: our own programs warn of such variables when they do not know them. */
+const ENVIRONMENT_NAME = 'TEST_PROCESS_MARK';
 const LIMIT_TITLE = 'Max msgqueue size';
 /** Below Linux's default of 819200, and large enough for anything that does use POSIX message queues. */
 const [LIMIT_MIN, LIMIT_MAX] = [500_000, 800_000];
