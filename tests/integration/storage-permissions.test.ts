@@ -54,7 +54,7 @@ test.each([
   },
   {
     what: 'a file that cannot be written',
-    prepare: (home: string) => writeFile(join(home, 'ledger.db'), '', { mode: 0o400 }),
+    prepare: readOnlyFile,
     expected: 'storage.permission_denied',
   },
   {
@@ -71,21 +71,29 @@ const isRoot = process.geteuid?.() === 0;
 
 test.skipIf(!isRoot)('an ordinary user does not get a file of somebody else [needs: root]', async () => {
   const foreign = (home: string) => writeFile(join(home, 'ledger.db'), '', { mode: 0o600 });
-  expect(await openAsOrdinaryUser(foreign)).toMatchObject({ stdout: 'storage.permission_denied\n' });
+  expect(await openAsOrdinaryUser(foreign)).toMatchObject({ stdout: 'storage.unsafe_permissions\n' });
 });
 
-async function openAsOrdinaryUser(prepare: (home: string) => Promise<unknown>): Promise<OrdinaryUserOutcome> {
+type Prepare = (home: string, uid: number) => Promise<unknown>;
+
+async function openAsOrdinaryUser(prepare: Prepare): Promise<OrdinaryUserOutcome> {
   await using place = await temporaryLedger();
   const { uid } = await ordinaryUser();
   await chmod(place.directory, 0o711);
   const home = join(place.directory, 'home');
   await mkdir(home, { mode: 0o700 });
   if (isRoot) await chown(home, uid, uid);
-  await prepare(home);
+  await prepare(home, uid);
   const script = 'packages/testkit/src/storage-contract/open-ledger-probe.ts';
   const outcome = await runAsOrdinaryUser({ script, args: [join(home, 'ledger.db')] });
   await chmod(home, 0o700);
   return outcome;
+}
+
+async function readOnlyFile(home: string, uid: number): Promise<void> {
+  const path = join(home, 'ledger.db');
+  await writeFile(path, '', { mode: 0o400 });
+  if (isRoot) await chown(path, uid, uid);
 }
 
 async function linkElsewhere(home: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import { program } from '@palyra/storage';
 import { brokenLink, openLedger, putAccount, startLedgerProcess } from '@palyra/testkit';
@@ -34,6 +35,23 @@ test('one database hears what another one on the same file commits', async () =>
   // More than the file system's events deliver reliably: the slow poll brings the rest.
   await vi.waitFor(() => expect(heard).toEqual(Array.from({ length: 200 }, (_, i) => `${i}`)), { timeout: 10_000 });
   await Promise.all([ledger.close(), other.close()]);
+});
+
+test('a visitor with another SQLite leaves the write-ahead log alone, however often we have opened the file', async () => {
+  await using place = await temporaryLedger();
+  const [ledger, second] = [await openLedger(place), await openLedger(place)];
+  for (let i = 0; i < 50; i += 1) await putAccount(ledger, `before ${i}`, i);
+  await second.close();
+  // An older library takes the file for unused when our locks are gone, and removes the log as it leaves.
+  const visit =
+    'import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute("select id from accounts").fetchall(); c.close()';
+  execFileSync('/usr/bin/python3', ['-c', visit, place.location.path]);
+  for (let i = 0; i < 50; i += 1) await putAccount(ledger, `after ${i}`, i);
+  await ledger.close();
+
+  const reopened = await openLedger(place);
+  expect(await reopened.read.selectFrom('accounts').select('id').execute()).toHaveLength(100);
+  await reopened.close();
 });
 
 test('a lock held by another connection is a typed error, and writing goes on when it is gone', async () => {

@@ -41,3 +41,9 @@ test('the checksum covers every statement and where one ends', () => {
   const two = renderMigrations([{ id: 'a/0001-x', statements: () => ['a', 'bc'] }], SQLITE_TYPES);
   expect(one[0]?.checksum).not.toBe(two[0]?.checksum);
 });
+
+test('a constraint that is checked only at the end of a transaction is refused', () => {
+  expect(() =>
+    render(migration('a/0001-x', 'create table t (p text references q deferrable initially deferred)')),
+  ).toThrow(expect.objectContaining({ code: 'storage.invalid_migration' }));
+});

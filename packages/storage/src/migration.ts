@@ -37,6 +37,7 @@ export function renderMigrations(migrations: readonly Migration[], types: Column
   checkOrder(migrations.map(({ id }) => id));
   return migrations.map(({ id, statements }) => {
     const sql = statements(types);
+    refuseDeferred(id, sql);
     return { id, sql, checksum: createHash('sha256').update(JSON.stringify(sql)).digest('hex') };
   });
 }
@@ -56,6 +57,14 @@ export function pendingMigrations(
   const pending = wanted.filter(({ id }) => !done.has(id));
   for (const { id } of pending) checkNotOvertaken(id, done);
   return pending;
+}
+
+/** Units share a transaction on SQLite: a constraint checked at its end would be checked for all of them together. */
+function refuseDeferred(id: string, sql: readonly string[]): void {
+  if (!sql.some((text) => /\bdeferr/i.test(text))) return;
+  throw new StorageError('storage.invalid_migration', `Migration ${id} defers a constraint.`, {
+    fix: 'Let the constraint be checked at once, and order the steps of the unit.',
+  });
 }
 
 function checkOrder(ids: readonly string[]): void {

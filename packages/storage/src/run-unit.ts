@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import type { ProgramRun, QueryResult, WriterProgram } from './program.ts';
 import { StorageError } from './storage-error.ts';
 import type { CommitOutcome, CommitUnit, ProgramStep, StatementStep, StepResult } from './unit.ts';
+import { checkParameters } from './value.ts';
 
 export interface UnitPrograms {
   readonly build: Kysely<never>;
@@ -41,12 +42,13 @@ function* runProgram(
   const run = program.run(build, step.input as never);
   let next = resume(step.name, () => run.next(undefined as never));
   while (next.done !== true) {
-    const result = yield next.value;
+    refuseTransactionControl(next.value.sql);
+    const result = yield { ...next.value, parameters: checkParameters(next.value.parameters) };
     const conflict = conflictIn(next.value, result, index);
     if (conflict !== undefined) return conflict;
     next = resume(step.name, () => run.next(result));
   }
-  return { kind: 'program', output: next.value };
+  return { kind: 'program', output: cloneOf(step.name, next.value) };
 }
 
 function resume<Result>(name: string, advance: () => Result): Result {
@@ -56,6 +58,23 @@ function resume<Result>(name: string, advance: () => Result): Result {
     if (cause instanceof StorageError) throw cause;
     const reason = cause instanceof Error ? cause.message : 'no reason given';
     throw new StorageError('storage.program_failed', `The program ${name} threw: ${reason}`, { cause });
+  }
+}
+
+const CONTROL =
+  /^(?:\s|--[^\n]*\n|\/\*[\s\S]*?\*\/)*(?:begin|commit|end|rollback|savepoint|release|attach|detach|pragma|vacuum)\b/i;
+
+/** A program that ended the transaction would make other callers' units durable, or undo them, behind their backs. */
+function refuseTransactionControl(sql: string): void {
+  if (CONTROL.test(sql)) throw new StorageError('storage.invalid_statement', 'A step may not control the transaction.');
+}
+
+/** Before the commit: an output that cannot travel to the caller must not leave it in doubt about a unit that happened. */
+function cloneOf(name: string, output: unknown): unknown {
+  try {
+    return structuredClone(output);
+  } catch (cause) {
+    throw new StorageError('storage.program_failed', `The program ${name} returned what cannot be sent.`, { cause });
   }
 }
 

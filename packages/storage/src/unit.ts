@@ -69,19 +69,20 @@ export function program(name: string, input: unknown): ProgramStep {
   return { kind: 'program', name, input };
 }
 
-const MAX_PAYLOAD_BYTES = 4000;
+/** As JSON, with its channel: PostgreSQL carries 8,000 bytes. */
+const MAX_NOTIFICATION_BYTES = 7900;
 const CHANNEL = /^[a-z][a-z0-9_.]{0,62}$/;
 
-/** PostgreSQL carries 8,000 bytes and merges equal notifications of one transaction: the contract for both drivers. */
+/** PostgreSQL merges equal notifications of one transaction: the contract for both drivers. */
 export function checkNotifications(notifications: readonly Notification[]): readonly Notification[] {
   const distinct = new Map<string, Notification>();
   for (const { channel, payload } of notifications) {
     checkChannel(channel);
     checkParameters([payload]);
-    if (Buffer.byteLength(payload) > MAX_PAYLOAD_BYTES) {
+    if (Buffer.byteLength(JSON.stringify({ channel, payload })) > MAX_NOTIFICATION_BYTES) {
       throw new StorageError(
         'storage.invalid_notification',
-        `A notification on ${channel} is over ${MAX_PAYLOAD_BYTES} bytes.`,
+        `A notification on ${channel} is over ${MAX_NOTIFICATION_BYTES} bytes.`,
         {
           fix: 'Send an id and let the subscriber read the row.',
         },

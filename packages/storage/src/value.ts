@@ -11,7 +11,9 @@ export function checkParameters(parameters: readonly unknown[]): readonly Stored
 }
 
 function checkValue(value: unknown, position: number): StoredValue {
-  if (value === null || value instanceof Uint8Array) return value;
+  if (value === null) return value;
+  // A copy: the caller may go on using its buffer while the unit still waits for the writer.
+  if (value instanceof Uint8Array) return new Uint8Array(value);
   if (typeof value === 'string') return checkText(value, position);
   if (typeof value === 'number') return checkNumber(value, position);
   throw invalid(position, `a value of type ${typeof value}`, 'Store text, numbers, bytes or null.');
@@ -29,7 +31,8 @@ function checkNumber(value: number, position: number): number {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw invalid(position, 'an integer beyond 2^53 - 1', 'Store large integers as text.');
   }
-  return value;
+  // Not every driver keeps the sign of zero.
+  return value === 0 ? 0 : value;
 }
 
 function invalid(position: number, found: string, fix: string): StorageError {

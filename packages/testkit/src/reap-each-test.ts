@@ -1,5 +1,10 @@
-import { expect } from 'vitest';
-import { reapAfterEachTest } from './reaper.ts';
+import { beforeEach } from 'vitest';
+import { startReaper } from './reaper.ts';
 
-/** Vitest `setupFiles`: every test of a suite is watched. The testkit's own tests start reapers themselves. */
-if (!expect.getState().testPath?.includes('/packages/testkit/')) reapAfterEachTest();
+/** Vitest `setupFiles`: every test of a suite is watched, except the testkit's own, which start reapers themselves. */
+beforeEach(async ({ task, onTestFinished }) => {
+  if (task.file.filepath.includes('/packages/testkit/')) return;
+  const reaper = await startReaper();
+  // Last of all, after other hooks and fixtures have cleaned up.
+  onTestFinished(() => reaper.finish());
+});

@@ -16,10 +16,10 @@ export interface CommitContext extends UnitPrograms, Patience {
  * when the answer to `commit` itself got lost, the server is asked how the transaction ended.
  */
 export function commitUnit(unit: CommitUnit, context: CommitContext): Promise<CommitOutcome> {
-  return repeatWhileAway((deadline) => attempt(unit, context, deadline), context);
+  return repeatWhileAway(() => attempt(unit, context), context);
 }
 
-async function attempt(unit: CommitUnit, context: CommitContext, deadline: number): Promise<CommitOutcome> {
+async function attempt(unit: CommitUnit, context: CommitContext): Promise<CommitOutcome> {
   const client = await context.pool.connect();
   const { mark, outcome } = await prepare(client, unit, context);
   try {
@@ -33,7 +33,7 @@ async function attempt(unit: CommitUnit, context: CommitContext, deadline: numbe
     if (error instanceof StorageError) throw error;
     client.release(true);
     if (!connectionLost(error) || outcome.kind === 'conflict') throw error;
-    if (await wasCommitted(mark, context, deadline)) return outcome;
+    if (await wasCommitted(mark, context)) return outcome;
     throw error;
   }
 }
@@ -45,16 +45,19 @@ async function prepare(
   context: CommitContext,
 ): Promise<{ mark: UnitMark; outcome: CommitOutcome }> {
   try {
-    const mark = await beginMarked(client, context.clock);
+    const mark = await beginMarked(client);
     await lockPrograms(client, unit);
     return { mark, outcome: await drive(client, unit, context) };
   } catch (error) {
-    await client.query('rollback').then(
-      () => client.release(),
-      () => client.release(true),
-    );
+    // On a broken connection nobody would answer, and the server undoes the transaction by itself.
+    if (connectionLost(error)) client.release(true);
+    else await client.query('rollback').then(...giveBack(client));
     throw error;
   }
+}
+
+function giveBack(client: pg.PoolClient): [() => void, () => void] {
+  return [() => client.release(), () => client.release(true)];
 }
 
 async function lockPrograms(client: pg.PoolClient, unit: CommitUnit): Promise<void> {

@@ -38,7 +38,7 @@ export async function migrate(pool: pg.Pool, wanted: readonly RenderedMigration[
 async function applyOne(client: pg.PoolClient, id: string, wanted: readonly RenderedMigration[]): Promise<void> {
   const migration = pendingMigrations(wanted, await applied(client)).find((pending) => pending.id === id);
   if (migration === undefined) return;
-  for (const sql of migration.sql) await client.query(sql);
+  for (const text of migration.sql) await client.query(patiently(text));
   await client.query(`insert into ${MIGRATIONS_TABLE} values ($1, $2, $3)`, [id, migration.checksum, Date.now()]);
 }
 
@@ -62,7 +62,7 @@ async function inTransaction(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
   const client = await pool.connect();
   try {
     await client.query('begin');
-    await client.query(LOCK);
+    await client.query(patiently(LOCK));
     await work(client);
     await client.query('commit');
     client.release();
@@ -70,4 +70,10 @@ async function inTransaction(pool: pg.Pool, work: (client: pg.PoolClient) => Pro
     client.release(true);
     throw error;
   }
+}
+
+/** A migration of a large table takes as long as it takes, and so does waiting for another node's. */
+function patiently(text: string): pg.QueryConfig {
+  const query = { text, query_timeout: 2 ** 31 - 1 };
+  return query;
 }

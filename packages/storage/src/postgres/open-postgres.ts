@@ -36,7 +36,7 @@ export async function openPostgres<Schema>(options: PostgresOptions): Promise<Da
   const { logger, clock = systemClock, patienceMs = PATIENCE_MS } = options;
   const programs = await loadPrograms(options.programs);
   const subscriptions = createSubscriptions(logger);
-  const pools = createPools(options);
+  const pools = createPools({ ...options, answerTimeoutMs: options.lockTimeoutMs + patienceMs });
   await migrate(pools.writing, renderMigrations([UNITS_MIGRATION, ...options.migrations], POSTGRES_TYPES)).catch(
     async (error: unknown) => {
       await pools.close();

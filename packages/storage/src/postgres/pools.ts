@@ -7,6 +7,8 @@ export interface PoolOptions {
   readonly url: string;
   readonly poolSize: number;
   readonly lockTimeoutMs: number;
+  /** How long a server may keep us waiting for an answer; then the connection counts as lost. */
+  readonly answerTimeoutMs: number;
 }
 
 export interface Pools {
@@ -19,15 +21,18 @@ export interface Pools {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
+/** Numbers come back as they were stored, whatever the role or the URL prefer. */
+const EXACT = 'set extra_float_digits = 1';
 const INT8 = 20;
 const NUMERIC = 1700;
 const BYTEA = 17;
 
-export function createPools({ url, poolSize, lockTimeoutMs }: PoolOptions): Pools {
+export function createPools({ url, poolSize, lockTimeoutMs, answerTimeoutMs }: PoolOptions): Pools {
   const shared = {
     connectionString: url,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
+    query_timeout: answerTimeoutMs,
     application_name: 'palyrad',
     types: { getTypeParser },
   };
@@ -37,13 +42,13 @@ export function createPools({ url, poolSize, lockTimeoutMs }: PoolOptions): Pool
     ...shared,
     max: poolSize,
     // oxlint-disable-next-line typescript/no-misused-promises -- the pool waits for it; its types are behind.
-    onConnect: (client) => run(client, `set synchronous_commit = on; set lock_timeout = ${lockTimeoutMs}`),
+    onConnect: (client) => run(client, `${EXACT}; set synchronous_commit = on; set lock_timeout = ${lockTimeoutMs}`),
   });
   const reading = new pg.Pool({
     ...shared,
     max: poolSize,
     // oxlint-disable-next-line typescript/no-misused-promises -- as above.
-    onConnect: (client) => run(client, 'set session characteristics as transaction read only'),
+    onConnect: (client) => run(client, `${EXACT}; set session characteristics as transaction read only`),
   });
   for (const pool of [writing, reading]) {
     // A connection that breaks fails its query or is replaced at its next use; without listeners it would end the process.
@@ -75,7 +80,7 @@ async function run(client: pg.ClientBase, sql: string): Promise<void> {
 /** Rows look the same from both drivers: integers are numbers, bytes are plain `Uint8Array`s. */
 function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
   if (oid === INT8) return parseInteger;
-  if (oid === NUMERIC) return Number;
+  if (oid === NUMERIC) return (text) => (/^-?\d+$/.test(text) ? parseInteger(text) : Number(text));
   // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the enum lists only the built-in types.
   const parse: (value: string) => unknown = pg.types.getTypeParser(oid, format);
   if (oid === BYTEA) return (value) => new Uint8Array(parse(value) as Buffer);

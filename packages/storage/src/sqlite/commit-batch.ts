@@ -19,6 +19,29 @@ export interface BatchContext extends UnitPrograms {
  * `storage.outcome_unknown` when the disk failed at the very end and only the next start will show what is on it.
  */
 export function commitBatch(units: readonly CommitUnit[], context: BatchContext): readonly UnitResult[] {
+  try {
+    return commitTogether(units, context);
+  } catch (error) {
+    // What one unit did to the whole transaction (an `or rollback`, a constraint checked at the end) is its own affair.
+    if (units.length === 1 || !isOneUnitsFault(error)) throw error;
+    return units.map((unit) => commitAlone(unit, context));
+  }
+}
+
+function isOneUnitsFault(error: unknown): boolean {
+  return sqliteFault(error).code === 'storage.constraint_violated';
+}
+
+function commitAlone(unit: CommitUnit, context: BatchContext): UnitResult {
+  try {
+    const [result] = commitTogether([unit], context);
+    return result ?? { error: new StorageError('storage.outcome_unknown', 'The unit got no answer.') };
+  } catch (error) {
+    return { error: sqliteFault(error) };
+  }
+}
+
+function commitTogether(units: readonly CommitUnit[], context: BatchContext): readonly UnitResult[] {
   const { database } = context.connection;
   database.exec('begin immediate');
   try {
@@ -64,7 +87,9 @@ function drive(unit: CommitUnit, context: BatchContext): CommitOutcome {
   const { connection, origin } = context;
   const run = runUnit(unit, context);
   let next = run.next();
-  while (next.done !== true) next = run.next(connection.query(next.value.sql, next.value.parameters));
+  while (next.done !== true) {
+    next = run.next(connection.query(next.value.sql, next.value.parameters));
+  }
   if (next.value.kind === 'committed') {
     for (const { channel, payload } of unit.notifications ?? []) {
       connection.query('insert into palyra_notifications (channel, payload, origin) values (?, ?, ?)', [

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, lstatSync, openSync, type Stats } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { QueryResult } from '../program.ts';
 import { StorageError } from '../storage-error.ts';
@@ -21,7 +21,11 @@ const CACHED_STATEMENTS = 256;
 
 /** Throws `StorageError`. Creates the file, readable by its owner only. */
 export function openForWriting({ path, lockTimeoutMs }: ConnectionOptions): Connection {
-  ensurePrivateFile(path);
+  try {
+    ensurePrivateFile(path);
+  } catch (error) {
+    throw fileFault(error);
+  }
   return connect(path, { timeout: lockTimeoutMs }, [
     'journal_mode = wal',
     'synchronous = full',
@@ -75,43 +79,50 @@ function remember(statements: Map<string, StatementSync>, sql: string, prepared:
 
 /** SQLite gives its journal files the mode of the main file, so this one decision covers them all. */
 function ensurePrivateFile(path: string): void {
-  const file = openOrCreate(path);
-  try {
-    const { mode, uid } = fstatSync(file);
-    // SECURITY: T-40 — whoever can write this file writes approvals and grants, and whoever reads it reads the journal.
-    if ((mode & 0o077) !== 0) {
-      throw new StorageError(
-        'storage.unsafe_permissions',
-        `The database file has mode ${(mode & 0o777).toString(8)}; other users can open it.`,
-        {
-          fix: 'chmod 600 the file, and look at what it holds if others could write it.',
-        },
-      );
-    }
-    if (uid !== process.geteuid?.()) {
-      throw new StorageError('storage.unsafe_permissions', `The database file belongs to uid ${uid}.`, {
-        fix: 'chown it to the user that runs palyrad.',
-      });
-    }
-  } finally {
-    closeSync(file);
-  }
-}
-
-function openOrCreate(path: string): number {
-  try {
-    return openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o600);
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
-    if (code === 'ENOSPC' || code === 'EDQUOT')
-      throw new StorageError('storage.disk_full', 'There is no space for the database file.', { cause });
+  const found = lstatSync(path, { throwIfNoEntry: false }) ?? create(path);
+  if (!found.isFile()) throw denied('it is not a file');
+  // SECURITY: T-40 — whoever can write this file writes approvals and grants, and whoever reads it reads the journal.
+  if ((found.mode & 0o077) !== 0) {
     throw new StorageError(
-      'storage.permission_denied',
-      `The database file cannot be opened (${code ?? 'unknown reason'}).`,
-      {
-        cause,
-        fix: 'Make the home a directory that is yours: chmod 700, chown to the user that runs palyrad.',
-      },
+      'storage.unsafe_permissions',
+      `The database file has mode ${(found.mode & 0o777).toString(8)}; other users can open it.`,
+      { fix: 'chmod 600 the file, and look at what it holds if others could write it.' },
     );
   }
+  if (found.uid !== process.geteuid?.()) {
+    throw new StorageError('storage.unsafe_permissions', `The database file belongs to uid ${found.uid}.`, {
+      fix: 'chown it to the user that runs palyrad.',
+    });
+  }
+  accessSync(path, constants.R_OK | constants.W_OK);
+}
+
+/**
+ * Only a file that is not there yet is opened here. Closing any descriptor of a file drops every lock that this process
+ * holds on it, SQLite's among them, and then another process may remove the write-ahead log under us.
+ */
+function create(path: string): Stats {
+  try {
+    closeSync(openSync(path, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW, 0o600));
+  } catch (error) {
+    // Another process was faster; what it made is looked at like any other file.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return lstatSync(path);
+}
+
+function fileFault(error: unknown): StorageError {
+  if (error instanceof StorageError) return error;
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return new StorageError('storage.disk_full', 'There is no space for the database file.', { cause: error });
+  }
+  return denied(code ?? 'unknown reason', error);
+}
+
+function denied(why: string, cause?: unknown): StorageError {
+  return new StorageError('storage.permission_denied', `The database file cannot be opened (${why}).`, {
+    cause,
+    fix: 'Make the home a directory that is yours: chmod 700, chown to the user that runs palyrad.',
+  });
 }

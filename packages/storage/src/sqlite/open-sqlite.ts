@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
 import { entryUrl, type Logger } from '@palyra/primitives';
 import type { Database } from '../database.ts';
 import { type Migration, renderMigrations } from '../migration.ts';
@@ -32,7 +33,9 @@ const MAX_WAITING = 10_000;
 
 /** The embedded store: a thread that writes, a thread that reads, and an event loop that does neither. */
 export async function openSqlite<Schema>(options: SqliteOptions): Promise<Database<Schema>> {
-  const { path, lockTimeoutMs, programs, logger } = options;
+  const { lockTimeoutMs, programs, logger } = options;
+  // Absolute, so that both threads open the same file, and SQLite reads neither a URI nor `:memory:` into it.
+  const path = resolve(options.path);
   const origin = randomUUID();
   const subscriptions = createSubscriptions(logger);
   const events = { notified: subscriptions.tell, gap: subscriptions.tellGap };

@@ -59,6 +59,7 @@ function connectTo<Body, Result>(
   let outbox: Request<Body>[] = [];
   let nextId = 0;
   let closed = false;
+  let died = false;
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
 
   const post = (message: ToThread<Body>) => worker.postMessage(message);
@@ -92,14 +93,20 @@ function connectTo<Body, Result>(
     else if (message.kind === 'notified') events.notified(message.notifications);
     else if (message.kind === 'gap') events.gap();
   });
-  worker.on('error', (cause) => failAll(waiting, new StorageError(lost, 'A storage thread died.', { cause })));
+  worker.on('error', (cause) => {
+    died = true;
+    failAll(waiting, new StorageError(lost, 'A storage thread died.', { cause }));
+  });
   void exited.then(() => {
-    closed = true;
+    died ||= !closed;
     failAll(waiting, new StorageError(lost, 'A storage thread ended before it answered.'));
+    // Units may have been committed whose notifications nobody told.
+    if (died) events.gap();
   });
 
   return {
     request(body) {
+      if (died) return Promise.reject(threadDied());
       if (closed) return Promise.reject(new StorageError('storage.closed', 'The database is closed.'));
       if (waiting.size >= maxWaiting) return Promise.reject(overloaded(maxWaiting));
       return new Promise<Result>((resolve, reject) => {
@@ -111,7 +118,7 @@ function connectTo<Body, Result>(
       });
     },
     async close() {
-      if (!closed) {
+      if (!closed && !died) {
         closed = true;
         flush();
         post({ kind: 'close' });
@@ -131,6 +138,12 @@ function settle<Result>(waiting: Map<number, Waiting<Result>>, answer: Answer<Re
 function failAll<Result>(waiting: Map<number, Waiting<Result>>, error: StorageError): void {
   for (const waiter of waiting.values()) waiter.reject(error);
   waiting.clear();
+}
+
+function threadDied(): StorageError {
+  return new StorageError('storage.unavailable', 'A storage thread died.', {
+    fix: 'Restart palyrad; its log says why.',
+  });
 }
 
 function overloaded(limit: number): StorageError {

@@ -1,4 +1,4 @@
-import { watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import type { Notification } from '../unit.ts';
 import type { Connection } from './connection.ts';
@@ -36,16 +36,26 @@ export function watchNotifications(options: WatchOptions): () => void {
   };
 
   // The directory, not the file: SQLite removes and recreates the WAL.
-  const watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
+  const watcher = tryToWatch(dirname(path), (name) => {
     if (name === walName) attempt(look, options);
   });
-  watcher.on('error', () => watcher.close());
   const timer = setInterval(() => attempt(look, options), pollMs);
   timer.unref();
   return () => {
     clearInterval(timer);
-    watcher.close();
+    watcher?.close();
   };
+}
+
+/** The system has only so many watches; without one the poll alone tells, a little later. */
+function tryToWatch(directory: string, changed: (name: string | null) => void): FSWatcher | undefined {
+  try {
+    const watcher = watch(directory, { persistent: false }, (_event, name) => changed(name));
+    watcher.on('error', () => watcher.close());
+    return watcher;
+  } catch {
+    return undefined;
+  }
 }
 
 function tellSince(since: number, { connection, origin, send }: WatchOptions): number {

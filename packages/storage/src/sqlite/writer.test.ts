@@ -73,3 +73,23 @@ test('old notifications are pruned, the newest 20,000 are kept', async () => {
   expect(writer.commit([{ steps: [count] }])).toMatchObject([{ outcome: { results: [{ rows: [{ n: 20_000 }] }] } }]);
   await end();
 });
+
+test('a unit that rolls the whole transaction back fails alone', async () => {
+  const { writer, end } = await failingDisk();
+  const insert = (seq: number, or = '') => ({
+    steps: [
+      {
+        kind: 'statement',
+        sql: `insert ${or} into palyra_notifications (seq, channel, payload, origin) values (?, 'c', 'p', 'o')`,
+        parameters: [seq],
+      } as const,
+    ],
+  });
+  writer.commit([insert(1)]);
+  expect(writer.commit([insert(2), insert(1, 'or rollback'), insert(3)])).toMatchObject([
+    { outcome: { kind: 'committed' } },
+    { error: { code: 'storage.constraint_violated' } },
+    { outcome: { kind: 'committed' } },
+  ]);
+  await end();
+});

@@ -5,7 +5,7 @@ import { chainHash, type LedgerSchema } from './ledger.ts';
 interface AppendInput {
   readonly body: string;
   /** Makes the program throw, or expect a row that is not there, after it has written. */
-  readonly afterwards?: 'throw' | 'conflict';
+  readonly afterwards?: 'throw' | 'conflict' | 'commit' | 'return a function';
 }
 
 /** What the journal will do: take the next number and the head of the chain, and add one entry. */
@@ -18,6 +18,8 @@ const appendEntry: WriterProgram<AppendInput, number> = {
     yield* change(ledger.insertInto('entries').values({ seq, body, hash: chainHash(head?.hash ?? '', body) }), 1);
     if (afterwards === 'throw') throw new Error('asked to');
     if (afterwards === 'conflict') yield* change(ledger.deleteFrom('accounts').where('id', '=', 'nobody'), 1);
+    if (afterwards === 'commit') yield { kind: 'statement', sql: '/* sly */ commit', parameters: [] };
+    if (afterwards === 'return a function') return (() => seq) as unknown as number;
     return seq;
   },
 };

@@ -67,7 +67,8 @@ export function describeNotifications(makePlace: MakePlace): void {
     test('what a driver could not carry is refused and nothing is written', async ({ ledger }) => {
       const insert = statement(ledger.write.insertInto('accounts').values({ id: 'alice', balance: 1 }));
       for (const notification of [
-        { channel: 'accounts', payload: 'ü'.repeat(2001) },
+        { channel: 'accounts', payload: 'ü'.repeat(4000) },
+        { channel: 'accounts', payload: '\u0001'.repeat(2000) },
         { channel: 'Accounts; drop table', payload: 'x' },
       ]) {
         await expect(ledger.commit({ steps: [insert], notifications: [notification] })).rejects.toMatchObject({

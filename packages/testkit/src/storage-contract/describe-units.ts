@@ -108,6 +108,45 @@ export function describeUnits(makePlace: MakePlace): void {
       expect(await bodies(ledger)).toEqual([]);
     });
 
+    test('what a program does to the transaction or returns harms nobody else', async ({ ledger }) => {
+      const unit = (body: string, afterwards?: string) =>
+        ledger.commit({ steps: [program('ledger.append', { body, afterwards })] });
+      const outcomes = await Promise.allSettled([
+        unit('one'),
+        unit('two', 'return a function'),
+        unit('three', 'commit'),
+        unit('four'),
+      ]);
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
+      expect(outcomes[1]).toMatchObject({ reason: { code: 'storage.program_failed' } });
+      expect(await bodies(ledger)).toEqual(['one', 'four']);
+      expect(await unit('five')).toMatchObject({ kind: 'committed' });
+    });
+
+    test('a unit that meets a unique key fails alone', async ({ ledger }) => {
+      await putAccount(ledger, 'alice', 1);
+      const again = ledger.write.insertInto('accounts').values({ id: 'alice', balance: 2 });
+      const [one, two, three] = await Promise.allSettled([
+        putAccount(ledger, 'bob', 1),
+        ledger.commit({ steps: [statement(again)] }),
+        putAccount(ledger, 'carol', 1),
+      ]);
+      expect([one.status, two.status, three.status]).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect(await balanceOf(ledger, 'carol')).toBe(1);
+    });
+
+    test('bytes are taken when the unit is made, not when it is written', async ({ ledger }) => {
+      const bytes = new Uint8Array([1, 2, 3]);
+      const committed = ledger.commit({
+        steps: [statement(ledger.write.insertInto('specimens').values({ id: 'x', bytes }))],
+      });
+      bytes.fill(9);
+      await committed;
+      expect(await ledger.read.selectFrom('specimens').select('bytes').execute()).toEqual([
+        { bytes: new Uint8Array([1, 2, 3]) },
+      ]);
+    });
+
     test('a program whose module is missing or is another one keeps the database closed', async ({ place }) => {
       for (const module of ['file:///nowhere/program.ts', import.meta.url]) {
         const programs = [{ name: 'ledger.append', module }];
