@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { DatabaseSync } from 'node:sqlite';
 import { program } from '@palyra/storage';
-import { brokenLink, openLedger, putAccount, startLedgerProcess } from '@palyra/testkit';
+import { balanceOf, brokenLink, openLedger, putAccount, startLedgerProcess } from '@palyra/testkit';
 import { expect, test, vi } from 'vitest';
 import { temporaryLedger } from './temporary-ledger.ts';
 
@@ -39,9 +39,13 @@ test('one database hears what another one on the same file commits', async () =>
 
 test('a visitor with another SQLite leaves the write-ahead log alone, however often we have opened the file', async () => {
   await using place = await temporaryLedger();
-  const [ledger, second] = [await openLedger(place), await openLedger(place)];
-  for (let i = 0; i < 50; i += 1) await putAccount(ledger, `before ${i}`, i);
+  const ledger = await openLedger(place);
+  await putAccount(ledger, 'first', 1);
+  await balanceOf(ledger, 'first');
+  const second = await openLedger(place);
   await second.close();
+  for (let i = 0; i < 50; i += 1) await putAccount(ledger, `before ${i}`, i);
+  await balanceOf(ledger, 'before 1');
   // An older library takes the file for unused when our locks are gone, and removes the log as it leaves.
   const visit =
     'import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute("select id from accounts").fetchall(); c.close()';
@@ -50,7 +54,7 @@ test('a visitor with another SQLite leaves the write-ahead log alone, however of
   await ledger.close();
 
   const reopened = await openLedger(place);
-  expect(await reopened.read.selectFrom('accounts').select('id').execute()).toHaveLength(100);
+  expect(await reopened.read.selectFrom('accounts').select('id').execute()).toHaveLength(101);
   await reopened.close();
 });
 
