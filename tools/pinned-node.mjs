@@ -13,7 +13,7 @@ export function pinnedNode(root) {
   const oldest = OLDEST_NODE.join('.');
   throw new SetupError({
     code: 'setup.node_missing',
-    message: `this project runs on Node ${oldest} or newer, and npm has no binary of it for ${process.platform} ${process.arch}`,
+    message: `this project runs on Node ${oldest} or newer; this is ${process.versions.node}, and the one npm installs for ${process.platform} ${process.arch} is missing or does not run`,
     fix: `install Node ${oldest} or newer, put it first in PATH and run this again.`,
   });
 }

@@ -32,17 +32,22 @@ async function main([name = '', ...args]) {
     return refuse('run.unknown_task', `there is no task ${name}`, `one of: ${Object.keys(TASKS).join(', ')}`);
   // Standard output belongs to the task: `npm run -s bench -- x --json | jq` must work on the first run too.
   const report = createReport({ json: false, quiet: true, out: process.stderr });
+  /** @type {string} */
+  let node;
   try {
     await setUp({ groups: task.needs, report });
+    node = pinnedNode(ROOT).path;
   } catch (error) {
     process.exitCode = report.fail(error);
     return;
   }
   const [program = '', ...fixed] = task.run;
-  const node = pinnedNode(ROOT);
-  const path = [dirname(node.path), join(ROOT, 'node_modules/.bin'), process.env['PATH'] ?? ''].join(delimiter);
+  // As in apps/cli/bin/palyra.mjs: NODE_OPTIONS and NODE_PATH were meant for the host's Node, which has obeyed them; they
+  // may not fit the pinned one, and would reach into every process a test or a benchmark starts.
+  const { NODE_OPTIONS: _options, NODE_PATH: _path, ...env } = process.env;
+  const path = [dirname(node), join(ROOT, 'node_modules/.bin'), process.env['PATH'] ?? ''].join(delimiter);
   process.chdir(ROOT);
-  become(node.path, ['--conditions=palyra-source', program, ...fixed, ...args], { ...process.env, PATH: path });
+  become(node, ['--conditions=palyra-source', program, ...fixed, ...args], { ...env, PATH: path });
 }
 
 /**

@@ -2,6 +2,7 @@
 import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { throwFileFault } from './setup/file-fault.mjs';
 import { withLock } from './setup/lock.mjs';
 import { npmDependencies } from './setup/npm-dependencies.mjs';
 import { createReport } from './setup/report.mjs';
@@ -11,13 +12,15 @@ import { ALL_GROUPS } from './system-packages.mjs';
 
 /**
  * @typedef {import('./system-packages.mjs').SystemGroup} SystemGroup
- * @typedef {{ root: string, groups: SystemGroup[], log: string }} StepContext
+ * @typedef {import('./setup/report.mjs').Report} Report
+ * @typedef {{ root: string, groups: SystemGroup[], log: string }} ProbeContext
+ * @typedef {ProbeContext & { onChild: (pid: number) => void }} WorkContext tell `onChild` of every command that is started
  * @typedef {{ kind: 'ready', detail: string } | { kind: 'work', why: string }} Probe
  *
  * @typedef {object} Step
  * @property {string} name
- * @property {(context: StepContext) => Promise<Probe>} probe fast, changes nothing, needs no network; throws `SetupError` when this user may not do the work
- * @property {(context: StepContext) => Promise<string>} work returns what was done; throws `SetupError`
+ * @property {(context: ProbeContext) => Promise<Probe>} probe fast, changes nothing, needs no network; throws `SetupError` when this user may not do the work
+ * @property {(context: WorkContext) => Promise<string>} work returns what was done; throws `SetupError`
  */
 
 /** In this order. A new part of the set-up is one more step. */
@@ -27,37 +30,38 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /**
  * Brings the checkout into working order, or throws `SetupError`. Does nothing when there is nothing to do.
- * @param {{ groups: SystemGroup[], report: import('./setup/report.mjs').Report }} options
+ * @param {{ groups: SystemGroup[], report: Report }} options
  */
 export async function setUp({ groups, report }) {
-  /** @param {Step} step */
-  const contextOf = (step) => ({
-    root: ROOT,
-    groups,
-    log: join(ROOT, '.cache/setup', `${step.name.replaceAll(' ', '-')}.log`),
-  });
-
-  for (const step of STEPS) {
-    const started = performance.now();
-    const probed = await step.probe(contextOf(step));
-    if (probed.kind === 'ready') {
-      report.step({ name: step.name, status: 'ready', detail: probed.detail, ms: performance.now() - started });
-      continue;
-    }
-    const lock = { path: join(ROOT, '.cache/setup/lock'), onWait: report.waiting };
-    await withLock(lock, async () => {
-      // Another set-up may have done it while we waited.
-      const again = await step.probe(contextOf(step));
-      if (again.kind === 'work') report.begin(step.name, again.why);
-      const detail = again.kind === 'ready' ? again.detail : await step.work(contextOf(step));
-      report.step({
-        name: step.name,
-        status: again.kind === 'ready' ? 'ready' : 'done',
-        detail,
-        ms: performance.now() - started,
-      });
-    });
+  try {
+    for (const step of STEPS) await take(step, { groups, report });
+  } catch (error) {
+    throwFileFault(error, ROOT);
   }
+}
+
+/**
+ * @param {Step} step
+ * @param {{ groups: SystemGroup[], report: Report }} options
+ */
+async function take(step, { groups, report }) {
+  const { name } = step;
+  const context = { root: ROOT, groups, log: join(ROOT, '.cache/setup', `${name.replaceAll(' ', '-')}.log`) };
+  const started = performance.now();
+  /** @param {'ready' | 'done'} status @param {string} detail */
+  const tell = (status, detail) => report.step({ name, status, detail, ms: performance.now() - started });
+
+  const probed = await step.probe(context);
+  if (probed.kind === 'ready') return tell('ready', probed.detail);
+
+  const lock = { path: join(ROOT, '.cache/setup/lock'), onWait: report.waiting };
+  return withLock(lock, async (onChild) => {
+    // Another set-up may have done it while we waited.
+    const again = await step.probe(context);
+    if (again.kind === 'ready') return tell('ready', again.detail);
+    report.begin(name, again.why);
+    return tell('done', await step.work({ ...context, onChild }));
+  });
 }
 
 /** @param {string[]} args */

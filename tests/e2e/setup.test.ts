@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { removeOrdinaryUser, runAsOrdinaryUser } from '@palyra/testkit';
@@ -32,15 +32,14 @@ function statuses(stdout: string): string[] {
 
 const ALL_READY = ['npm dependencies: ready', 'system packages: ready'];
 
+afterAll(removeOrdinaryUser);
+
 describe('on a checkout that is set up', () => {
   let copy: CheckoutCopy;
   beforeAll(() => {
     copy = copyCheckout('installed');
   });
-  afterAll(async () => {
-    copy.remove();
-    await removeOrdinaryUser();
-  });
+  afterAll(() => copy.remove());
 
   it('does nothing, and says so in one JSON document', async () => {
     const { exitCode, stdout, stderr } = await runOnHost({ argv: [...SETUP, '--json'], cwd: copy.path });
@@ -89,6 +88,34 @@ describe('on a checkout that is set up', () => {
     });
   });
 
+  it('runs a task without the NODE_OPTIONS and NODE_PATH that were meant for the host’s Node', async () => {
+    writeFileSync(
+      join(copy.path, 'tools/docs.ts'),
+      "console.log(process.env['NODE_OPTIONS'] ?? 'none', process.env['NODE_PATH'] ?? 'none', process.title);",
+    );
+    const env = { NODE_OPTIONS: '--title=not-for-us', NODE_PATH: '/tmp' };
+    const { stdout } = await runOnHost({ argv: ['node', 'tools/run.mjs', 'docs'], cwd: copy.path, env });
+    expect(stdout).toMatch(/^none none (?!not-for-us)/);
+  });
+
+  it('is not ready when a package is gone, and not done when npm does not bring it back', async () => {
+    rmSync(join(copy.path, 'node_modules/kysely'), { recursive: true });
+    rmSync(join(copy.path, 'node_modules/zod'), { recursive: true });
+    mkdirSync(join(copy.path, '.cache'), { recursive: true });
+    writeFileSync(join(copy.path, '.cache/npm.cjs'), '');
+    const env = { npm_execpath: join(copy.path, '.cache/npm.cjs') };
+    const run = () => runOnHost({ argv: [...SETUP, '--json'], cwd: copy.path, env });
+    for (const { exitCode, stdout } of [await run(), await run()]) {
+      expect({ exitCode, answer: JSON.parse(stdout) }).toMatchObject({
+        exitCode: 1,
+        answer: {
+          ok: false,
+          error: { code: 'setup.npm_incomplete', message: expect.stringContaining('did not install kysely, zod;') },
+        },
+      });
+    }
+  });
+
   it('refuses an unknown option', async () => {
     const { exitCode, stderr } = await runOnHost({ argv: [...SETUP, '--quick'], cwd: copy.path });
     expect({ exitCode, first: stderr.split('\n')[0] }).toEqual({
@@ -98,6 +125,15 @@ describe('on a checkout that is set up', () => {
   });
 });
 
+// What a CI job or a container image has set for another program: each made npm leave out a part of the tree.
+const HOSTILE = {
+  NODE_ENV: 'production',
+  npm_config_omit: 'optional',
+  npm_config_dry_run: 'true',
+  npm_config_package_lock_only: 'true',
+  npm_config_global: 'true',
+};
+
 describe('on a fresh clone', () => {
   let copy: CheckoutCopy;
   beforeAll(() => {
@@ -105,19 +141,20 @@ describe('on a fresh clone', () => {
   });
   afterAll(() => copy.remove());
 
-  it('lets a second set-up wait for the first, and leaves the lockfile as it was', async () => {
+  it('installs the whole tree whatever npm is told, once for two set-ups, and leaves the lockfile as it was', async () => {
     const lockfile = () =>
       createHash('sha256')
         .update(readFileSync(join(copy.path, 'package-lock.json')))
         .digest('hex');
     const before = lockfile();
-    const run = () => runOnHost({ argv: [...SETUP, '--json'], cwd: copy.path });
+    const run = () => runOnHost({ argv: [...SETUP, '--json'], cwd: copy.path, env: HOSTILE });
     const both = await Promise.all([run(), run()]);
     expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
     const outcomes = both.map(({ stdout }) => statuses(stdout)[0]);
     expect(new Set(outcomes)).toEqual(new Set(['npm dependencies: done', 'npm dependencies: ready']));
     expect(both.map(({ stderr }) => stderr).join('')).not.toContain('EBADENGINE');
     expect(lockfile()).toBe(before);
+    expect(['vitest', 'zod'].filter((name) => !existsSync(join(copy.path, 'node_modules', name)))).toEqual([]);
     expect(statuses((await run()).stdout)).toEqual(ALL_READY);
     expect(existsSync(join(copy.path, '.cache/setup/lock'))).toBe(false);
   });
@@ -178,15 +215,55 @@ describe('when npm does not come to its end', () => {
     expect(existsSync(`/proc/${readFileSync(pidFile, 'utf8')}`)).toBe(false);
   });
 
-  it('takes over the lock of a set-up that was killed', async () => {
-    const gone = spawn('true');
-    await once(gone, 'close');
-    const env = fakeNpm('process.exit(1)');
-    const lock = join(copy.path, '.cache/setup/lock');
-    const where = `${(await runOnHost({ argv: ['hostname'], cwd: '/' })).stdout.trim()} ${(await runOnHost({ argv: ['readlink', '/proc/self/ns/pid'], cwd: '/' })).stdout.trim()}`;
-    writeFileSync(lock, JSON.stringify({ token: 'old', pid: gone.pid, where }));
-    const { stderr } = await runOnHost({ argv: [...SETUP], cwd: copy.path, env });
+  it('waits for the npm of a set-up that was killed outright, instead of starting a second beside it', async () => {
+    const runs = join(copy.path, '.cache/npm.runs');
+    const isFinished = join(copy.path, '.cache/npm.finish');
+    const env = fakeNpm(`const fs = require('node:fs');
+      fs.appendFileSync('.cache/npm.runs', process.pid + '\\n');
+      setInterval(() => { if (fs.existsSync('.cache/npm.finish')) process.exit(1); }, 20);`);
+    const pids = () => (existsSync(runs) ? readFileSync(runs, 'utf8').trim().split('\n').map(Number) : []);
+    const killed = spawn('node', ['tools/setup.mjs'], {
+      cwd: copy.path,
+      env: { ...env, PATH: HOST_PATH },
+      stdio: 'ignore',
+    });
+    const gone = once(killed, 'close');
+    await expect.poll(pids, { timeout: 20_000 }).toHaveLength(1);
+    killed.kill('SIGKILL');
+    await gone;
+
+    const next = spawn('node', ['tools/setup.mjs'], {
+      cwd: copy.path,
+      env: { ...env, PATH: HOST_PATH },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const ended = Promise.all([text(next.stderr), once(next, 'close')]);
+    const [first] = (await once(next.stdout, 'data')) as [Buffer];
+    expect(first.toString()).toBe(`setup  waiting for another set-up (pid ${pids()[0]}) …\n`);
+    expect(pids()).toHaveLength(1);
+    next.stdout.resume();
+    writeFileSync(isFinished, '');
+    const [stderr] = await ended;
     expect(stderr).toContain('error[setup.npm_failed]');
-    expect(existsSync(lock)).toBe(false);
+    expect(pids()).toHaveLength(2);
+    expect(existsSync(join(copy.path, '.cache/setup/lock'))).toBe(false);
+  });
+
+  it('refuses in words on a checkout this user may not write', async () => {
+    const argv = ['/usr/bin/env', `PATH=${HOST_PATH}`, 'node', join(copy.path, 'tools/setup.mjs')] as const;
+    const plain = await runAsOrdinaryUser({ argv });
+    expect({ exitCode: plain.exitCode, lines: plain.stderr.trim().split('\n') }).toEqual({
+      exitCode: 3,
+      lines: [
+        expect.stringMatching(/^error\[setup\.may_not_write\]: .* may not write .*\.cache\/setup.* \(EACCES\)$/),
+        `fix: run this as the owner of ${copy.path}, or in a checkout of your own.`,
+      ],
+    });
+    const json = await runAsOrdinaryUser({ argv: [...argv, '--json'] });
+    expect({ exitCode: json.exitCode, stderr: json.stderr, answer: JSON.parse(json.stdout) }).toMatchObject({
+      exitCode: 3,
+      stderr: '',
+      answer: { ok: false, steps: [], error: { code: 'setup.may_not_write' } },
+    });
   });
 });

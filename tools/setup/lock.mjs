@@ -1,17 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import {
+  lstatSync,
   mkdirSync,
   readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
-  statSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
+import { identify, isAlive } from './process-identity.mjs';
 import { SetupError } from './setup-error.mjs';
+
+/**
+ * @typedef {import('./process-identity.mjs').ProcessIdentity} ProcessIdentity
+ * @typedef {object} Lock
+ * @property {string} token
+ * @property {string} where ids mean something only to those who share this
+ * @property {ProcessIdentity[]} holders the set-up, and the last command it started
+ */
 
 const BEAT_MS = 2000;
 const SILENT_MS = 60_000;
@@ -20,51 +29,58 @@ const PATIENCE_MS = 30 * 60_000;
 
 /**
  * Runs `work` while holding a lock file; a second set-up waits for the first.
- * A lock whose process is gone is taken over; where that cannot be seen (another container on the same checkout), a
- * lock that has not been touched for a minute is.
+ * `work` tells of each command it starts: one that outlives a killed set-up still holds the lock.
+ * A lock whose processes are gone is taken over; where that cannot be seen (another container on the same checkout, a
+ * file no set-up wrote), a lock that has not been touched for a minute is.
  * @template T
  * @param {{ path: string, onWait: (holder: number) => void }} lock
- * @param {() => Promise<T>} work
+ * @param {(onChild: (pid: number) => void) => Promise<T>} work
  * @returns {Promise<T>}
  */
 export async function withLock({ path, onWait }, work) {
-  const token = await acquire(path, onWait);
+  const self = identify(process.pid);
+  const mine = { token: randomUUID(), where: processSpace(), holders: [self] };
+  await acquire({ path, onWait }, mine);
+  const isMine = () => read(path)?.token === mine.token;
   const beat = setInterval(() => touch(path), BEAT_MS);
   try {
-    return await work();
+    return await work((pid) => {
+      if (isMine()) writeFileSync(path, JSON.stringify({ ...mine, holders: [self, identify(pid)] }));
+    });
   } finally {
     clearInterval(beat);
-    if (read(path)?.token === token) rmSync(path, { force: true });
+    if (isMine()) rmSync(path, { force: true });
   }
 }
 
 /**
- * @param {string} path
- * @param {(holder: number) => void} onWait
+ * @param {{ path: string, onWait: (holder: number) => void }} lock
+ * @param {Lock} mine
  */
-async function acquire(path, onWait) {
+async function acquire({ path, onWait }, mine) {
   mkdirSync(dirname(path), { recursive: true });
-  const token = randomUUID();
-  const mine = JSON.stringify({ token, pid: process.pid, where: processSpace() });
   const deadline = Date.now() + PATIENCE_MS;
   let told = false;
-  while (!tryCreate(path, mine)) {
-    const holder = read(path);
-    if (holder !== undefined && isStale(path, holder)) takeAway(path, holder.token);
-    else {
-      if (!told) onWait(holder?.pid ?? 0);
-      told = true;
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  while (!tryCreate(path, JSON.stringify(mine))) {
+    const lock = read(path);
+    // Given back meanwhile.
+    if (lock === undefined) continue;
+    if (isStale(path, lock)) {
+      takeAway(path, lock.token);
+      continue;
     }
+    const pid = lock.holders.find(isAlive)?.pid ?? 0;
+    if (!told) onWait(pid);
+    told = true;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     if (Date.now() > deadline) {
       throw new SetupError({
         code: 'setup.lock_timeout',
-        message: `another set-up (pid ${holder?.pid}) has held ${path} for half an hour`,
+        message: `another set-up (pid ${pid}) has held ${path} for half an hour`,
         fix: 'end that process, or remove the file when no set-up is running.',
       });
     }
   }
-  return token;
 }
 
 /**
@@ -76,46 +92,67 @@ function tryCreate(path, content) {
     writeFileSync(path, content, { flag: 'wx' });
     return true;
   } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false;
+    if (codeOf(error) === 'EEXIST') return false;
     throw error;
   }
 }
 
 /**
+ * `undefined` when there is none; throws `SetupError` when it is no file: reading a pipe would never end.
  * @param {string} path
- * @returns {{ token: string, pid: number, where: string } | undefined}
+ * @returns {Lock | undefined}
  */
 function read(path) {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return undefined;
+  if (!stat.isFile()) {
+    throw new SetupError({
+      code: 'setup.lock_unusable',
+      message: `${path} is not a file, so no set-up made it`,
+      fix: `remove ${path}, then run this again.`,
+    });
+  }
   try {
-    const text = readFileSync(path, 'utf8');
-    // A holder that died between creating and writing left an empty file: it has no process to ask about.
-    return text === '' ? { token: '', pid: 0, where: 'nowhere' } : JSON.parse(text);
-  } catch {
-    return undefined;
+    return parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' ? undefined : UNKNOWN;
   }
 }
 
 /**
- * @param {string} path
- * @param {{ pid: number, where: string }} holder
+ * Half written (by a set-up that is just starting, or died there), by an older set-up, or by somebody else: it has no
+ * process to ask about.
+ * @type {Lock}
  */
-function isStale(path, holder) {
-  if (holder.where === processSpace()) return !isAlive(holder.pid);
-  try {
-    return Date.now() - statSync(path).mtimeMs > SILENT_MS;
-  } catch {
-    return false;
-  }
+const UNKNOWN = { token: '', where: 'nowhere', holders: [] };
+
+/**
+ * @param {string} text
+ * @returns {Lock}
+ */
+function parse(text) {
+  const { token, where, holders } = JSON.parse(text);
+  const isLock =
+    typeof token === 'string' && typeof where === 'string' && Array.isArray(holders) && holders.every(isIdentity);
+  return isLock ? { token, where, holders } : UNKNOWN;
 }
 
-/** @param {number} pid */
-function isAlive(pid) {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
-  }
+/** @param {unknown} value */
+function isIdentity(value) {
+  const { pid } = /** @type {Partial<ProcessIdentity>} */ (value ?? {});
+  // 0 and below would ask about whole groups of processes, our own among them.
+  return typeof pid === 'number' && Number.isInteger(pid) && pid > 0;
+}
+
+/**
+ * @param {string} path
+ * @param {Lock} lock
+ */
+function isStale(path, { where, holders }) {
+  if (where === processSpace()) return !holders.some(isAlive);
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  // A time in the future is none of a set-up that is at work either.
+  return stat !== undefined && Math.abs(Date.now() - stat.mtimeMs) > SILENT_MS;
 }
 
 /**
@@ -128,11 +165,17 @@ function takeAway(path, token) {
   const aside = `${path}.${process.pid}`;
   try {
     renameSync(path, aside);
-  } catch {
-    return;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
   }
   if (read(aside)?.token === token) rmSync(aside, { force: true });
   else renameSync(aside, path);
+}
+
+/** @param {unknown} error */
+function codeOf(error) {
+  return /** @type {NodeJS.ErrnoException} */ (error).code;
 }
 
 /** @param {string} path */

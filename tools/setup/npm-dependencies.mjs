@@ -3,10 +3,13 @@ import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileS
 import { basename, join } from 'node:path';
 import { pinnedNode } from '../pinned-node.mjs';
 import { findExecutable } from './find-executable.mjs';
+import { missingPackages } from './missing-packages.mjs';
+import { npmEnvironment, WHOLE_TREE } from './npm-environment.mjs';
 import { runLogged } from './run-logged.mjs';
 import { SetupError } from './setup-error.mjs';
 
 const STAMP = 'node_modules/.palyra-setup';
+const SHOWN = 5;
 // Over a hundred optional packages for other platforms are asked for one after another: with npm's own patience a
 // machine without network waits for minutes before it hears so. What was fetched is cached, so trying again is cheap.
 const RETRIES = ['--fetch-retries=1', '--fetch-retry-mintimeout=200', '--fetch-retry-maxtimeout=1000'];
@@ -19,6 +22,8 @@ export const npmDependencies = {
     if (readStamp(root) !== digest(root)) return { kind: 'work', why: 'the lockfile or a package.json changed' };
     const unlinked = workspaces(root).filter(({ path, link }) => !isLinked(path, link));
     if (unlinked.length > 0) return { kind: 'work', why: `not linked: ${unlinked.map(({ name }) => name).join(', ')}` };
+    const missing = missingPackages(root);
+    if (missing.length > 0) return { kind: 'work', why: `not installed: ${shortList(missing)}` };
     try {
       return { kind: 'ready', detail: `Node ${pinnedNode(root).version}` };
     } catch {
@@ -26,15 +31,26 @@ export const npmDependencies = {
     }
   },
 
-  async work({ root, log }) {
+  async work({ root, log, onChild }) {
     const before = readFileSync(join(root, 'package-lock.json'), 'utf8');
     // Removed first: a set-up that is cut short must not look finished.
     rmSync(join(root, STAMP), { force: true });
     const { ok, tail } = await runLogged({
       // Not `npm ci`: the lockfile cannot name builds that do not exist for some platforms (dependencies.md).
-      argv: [...npmCommand(), 'install', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline', ...RETRIES],
+      argv: [
+        ...npmCommand(),
+        'install',
+        '--ignore-scripts',
+        '--no-audit',
+        '--no-fund',
+        '--prefer-offline',
+        ...WHOLE_TREE,
+        ...RETRIES,
+      ],
       cwd: root,
+      env: npmEnvironment(process.env),
       log,
+      onChild,
       onSignal: 'stop',
     });
     if (!ok) {
@@ -45,12 +61,27 @@ export const npmDependencies = {
         output: tail,
       });
     }
+    const missing = missingPackages(root);
+    if (missing.length > 0) {
+      throw new SetupError({
+        code: 'setup.npm_incomplete',
+        message: `npm install ended well, but did not install ${shortList(missing)}; its whole output is in ${log}`,
+        fix: 'look for what keeps npm from them (`npm config list`), or remove node_modules; then run this again.',
+        output: tail,
+      });
+    }
     const node = pinnedNode(root);
     writeFileSync(join(root, STAMP), digest(root));
     const changed = readFileSync(join(root, 'package-lock.json'), 'utf8') !== before;
     return `installed, Node ${node.version}${changed ? '; package-lock.json was updated' : ''}`;
   },
 };
+
+/** @param {string[]} names */
+function shortList(names) {
+  const rest = names.length - SHOWN;
+  return names.slice(0, SHOWN).join(', ') + (rest > 0 ? ` and ${rest} more` : '');
+}
 
 /** Everything that decides what npm would install, and for which machine. @param {string} root */
 function digest(root) {

@@ -11,6 +11,7 @@ import { SetupError } from './setup-error.mjs';
  * @property {string} [cwd]
  * @property {NodeJS.ProcessEnv} [env]
  * @property {string} [input] given on stdin
+ * @property {(pid: number) => void} [onChild] told once it runs: it outlives us when we are killed outright
  * @property {'stop' | 'finish'} onSignal `finish` lets a command that must not be cut short (dpkg) come to its end
  */
 
@@ -24,7 +25,7 @@ const NOISE = /EBADENGINE|^\s*$/;
  * @param {LoggedCommand} command
  * @returns {Promise<{ ok: boolean, tail: string }>}
  */
-export async function runLogged({ argv, log, append = false, cwd, env, input, onSignal }) {
+export async function runLogged({ argv, log, append = false, cwd, env, input, onChild, onSignal }) {
   mkdirSync(dirname(log), { recursive: true });
   const output = openSync(log, append ? 'a' : 'w');
   const [command = '', ...args] = argv;
@@ -37,6 +38,7 @@ export async function runLogged({ argv, log, append = false, cwd, env, input, on
       // Its own session, so the terminal's Ctrl-C reaches only us and we decide.
       detached: process.platform !== 'win32',
     });
+    if (child.pid !== undefined) onChild?.(child.pid);
     child.stdin?.end(input);
     const { code, interrupted } = await outcome(child, onSignal);
     if (interrupted !== undefined) {

@@ -6,6 +6,8 @@ export const SETUP_ERRORS = {
   'setup.npm_missing': { exitCode: 5 },
   /** npm could not install the dependencies. */
   'setup.npm_failed': { exitCode: 1 },
+  /** npm reported success and left packages out. */
+  'setup.npm_incomplete': { exitCode: 1 },
   /** The Node this project runs on was not found. */
   'setup.node_missing': { exitCode: 5 },
   /** System packages are missing and this user may not install them. */
@@ -16,6 +18,12 @@ export const SETUP_ERRORS = {
   'setup.apt_failed': { exitCode: 1 },
   /** Another set-up kept its lock for too long. */
   'setup.lock_timeout': { exitCode: 7 },
+  /** The lock is not a file, so no set-up made it. */
+  'setup.lock_unusable': { exitCode: 7 },
+  /** This user may not write into the checkout. */
+  'setup.may_not_write': { exitCode: 3 },
+  /** A file or folder of the checkout could not be read or written (a full disk, a file where a folder should be). */
+  'setup.file_failed': { exitCode: 1 },
   /** A signal stopped the set-up. */
   'setup.interrupted': { exitCode: 130 },
 };

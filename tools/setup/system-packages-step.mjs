@@ -4,7 +4,7 @@ import { SYSTEM_PACKAGES } from '../system-packages.mjs';
 import { findExecutable } from './find-executable.mjs';
 import { runLogged } from './run-logged.mjs';
 import { SetupError } from './setup-error.mjs';
-import { withoutMainCluster } from './without-main-cluster.mjs';
+import { shellWithoutMainCluster, withoutMainCluster } from './without-main-cluster.mjs';
 
 /** @type {import('../setup.mjs').Step} */
 export const systemPackages = {
@@ -19,7 +19,7 @@ export const systemPackages = {
     return { kind: 'work', why: missing.map(({ apt }) => apt).join(', ') };
   },
 
-  async work({ groups, log }) {
+  async work({ groups, log, onChild }) {
     const missing = missingPackages(groups);
     const names = missing.map(({ apt }) => apt);
     const asRoot = await wayToRoot(missing);
@@ -37,6 +37,7 @@ export const systemPackages = {
         ],
         log,
         append,
+        onChild,
         // Cutting dpkg short leaves the machine with half-configured packages.
         onSignal: 'finish',
       });
@@ -45,7 +46,7 @@ export const systemPackages = {
     await apt(['update'], false);
     const install = () => apt(['install', '-y', '--no-install-recommends', ...names], true);
     const { ok, tail } = await (names.includes('postgresql')
-      ? withoutMainCluster({ asRoot, log }, install)
+      ? withoutMainCluster({ asRoot, log, onChild }, install)
       : install());
     const still = missingPackages(groups);
     if (ok && still.length === 0) return `installed ${names.join(', ')}`;
@@ -115,7 +116,8 @@ async function maySudo() {
 
 /** @param {string[]} names */
 function commandFor(names) {
-  return `sudo sh -c 'apt-get update && apt-get install -y --no-install-recommends ${names.join(' ')}'`;
+  const install = `apt-get update && apt-get install -y --no-install-recommends ${names.join(' ')}`;
+  return `sudo sh -c '${names.includes('postgresql') ? shellWithoutMainCluster(install) : install}'`;
 }
 
 /** @param {import('../system-packages.mjs').SystemPackage[]} parts */
