@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const TOOL = fileURLToPath(new URL('./conformance.ts', import.meta.url));
 const VECTORS = fileURLToPath(new URL('../tests/vectors/jcs', import.meta.url));
+const CEDAR_VECTORS = fileURLToPath(new URL('../tests/vectors/cedar', import.meta.url));
 
 interface Ended {
   readonly exitCode: number;
@@ -34,9 +35,13 @@ function conformance(...args: string[]): Promise<Ended> {
 }
 
 /** A copy of our vectors with some files replaced; undefined removes one. */
-async function changedVectors(name: string, changes: Readonly<Record<string, string | undefined>>): Promise<string> {
+async function changedVectors(
+  name: string,
+  changes: Readonly<Record<string, string | undefined>>,
+  vectors = VECTORS,
+): Promise<string> {
   const directory = join(scratch, name);
-  await cp(VECTORS, directory, { recursive: true });
+  await cp(vectors, directory, { recursive: true });
   for (const [file, text] of Object.entries(changes)) {
     if (text === undefined) await rm(join(directory, file));
     else await writeFile(join(directory, file), text);
@@ -117,7 +122,7 @@ test.each([[[]], [['jcs']], [['jcs', 'a', 'b']]])('wrong usage is an error: %j',
     stdout: '',
     stderr:
       'error[conformance.usage]: A suite and a directory are needed.\n' +
-      'fix: Run: conformance SUITE DIR, where SUITE is one of jcs.\n',
+      'fix: Run: conformance SUITE DIR, where SUITE is one of jcs, cedar.\n',
   });
 });
 
@@ -125,6 +130,65 @@ test('an unknown suite is an error', async () => {
   expect(await conformance('constructor', VECTORS)).toEqual({
     exitCode: 2,
     stdout: '',
-    stderr: 'error[conformance.unknown_suite]: There is no suite of that name.\nfix: Name one of jcs.\n',
+    stderr: 'error[conformance.unknown_suite]: There is no suite of that name.\nfix: Name one of jcs, cedar.\n',
   });
+});
+
+test("our own cases in Cedar's format pass", async () => {
+  expect(await conformance('cedar', CEDAR_VECTORS)).toEqual({
+    exitCode: 0,
+    stdout: '{"suite":"cedar","total":25,"passed":25,"failed":0,"unsupported":0}\n',
+    stderr: '',
+  });
+});
+
+test('wrong expectations, a wrong verdict, missing files and no requests fail, each by name', async () => {
+  const original = (name: string) => readFile(join(CEDAR_VECTORS, 'tests', name), 'utf8');
+  const groups = await original('groups.json');
+  const bigint = await original('bigint.json');
+  const directory = await changedVectors(
+    'cedar-wrong',
+    {
+      'tests/groups.json': groups.replace('"reason": [\n        "policy0"', '"reason": [\n        "policy1"'),
+      'tests/bigint.json': bigint.replace('-9223372036854775808', '-9223372036854775807'),
+      'tests/errors.json': (await original('errors.json')).replace('"errors": []', '"errors": ["policy1"]'),
+      'tests/mistyped.json': (await original('mistyped.json')).replace('false', 'true'),
+      'tests/unlinked-template.cedar': undefined,
+      'tests/empty.json': '{"policies":"tests/groups.cedar","entities":"x","queries":[]}',
+      'tests/json-policies.cedar.json': '{"staticPolicies":{},"templates":{"t":{}}}',
+    },
+    CEDAR_VECTORS,
+  );
+  const { exitCode, stdout } = await conformance('cedar', directory);
+  expect({ exitCode, lines: stdout.trimEnd().split('\n') }).toEqual({
+    exitCode: 1,
+    lines: [
+      'failed: tests/bigint.json: the smallest Long: we say allow, reasons [policy0], errors []; expected is allow, reasons [policy0,policy2], errors []',
+      'failed: tests/empty.json: the file is not of the published format',
+      'failed: tests/errors.json: nothing goes wrong: we say allow, reasons [policy0], errors []; expected is allow, reasons [policy0], errors [policy1]',
+      'failed: tests/groups.json: a member through two clubs, a shelf through two shelves: we say allow, reasons [policy0], errors []; expected is allow, reasons [policy1], errors []',
+      'unsupported: tests/json-policies.json: templates in JSON policies',
+      'unsupported: tests/json-policies.json: templates in JSON policies',
+      ...Array.from({ length: 3 }, () => 'failed: tests/mistyped.json: validation says invalid, valid is expected'),
+      'failed: tests/unlinked-template.json: tests/unlinked-template.cedar is missing',
+      '{"suite":"cedar","total":26,"passed":16,"failed":8,"unsupported":2}',
+    ],
+  });
+});
+
+test('a corpus may be given without the directory its paths begin at', async () => {
+  const directory = await changedVectors('cedar-flat', {}, CEDAR_VECTORS);
+  const { exitCode, stdout } = await conformance('cedar', join(directory, 'tests'));
+  expect({ exitCode, stdout }).toEqual({
+    exitCode: 0,
+    stdout: '{"suite":"cedar","total":25,"passed":25,"failed":0,"unsupported":0}\n',
+  });
+});
+
+test('a directory without cases is an error', async () => {
+  const directory = join(scratch, 'cedar-empty');
+  await mkdir(directory);
+  await writeFile(join(directory, 'other.json'), '[]');
+  expect((await conformance('cedar', directory)).exitCode).toBe(2);
+  expect((await conformance('cedar', join(directory, 'missing'))).stderr).toContain('conformance.missing_directory');
 });

@@ -1,4 +1,5 @@
 import { describeError } from '@palyra/primitives';
+import { run as runCedar } from './conformance/cedar.ts';
 import { run as runJcs } from './conformance/jcs.ts';
 import { ConformanceError, type RunSuite } from './conformance/suite.ts';
 
@@ -8,7 +9,10 @@ import { ConformanceError, type RunSuite } from './conformance/suite.ts';
  * Holds our code to a published suite of test vectors. Vectors that do not pass are named on standard output; its
  * last line is one JSON object. The exit code is 0 only when vectors were found and none failed.
  */
-const SUITES: ReadonlyMap<string, RunSuite> = new Map([['jcs', runJcs]]);
+const SUITES: ReadonlyMap<string, RunSuite> = new Map([
+  ['jcs', runJcs],
+  ['cedar', runCedar],
+]);
 
 async function main(args: readonly string[]): Promise<number> {
   const [suite, directory] = args;

@@ -6,10 +6,12 @@ import { showConfigMistake } from './demo/config-mistake.ts';
 import { showCrash } from './demo/crash.ts';
 import { showGrantRace } from './demo/grant-race.ts';
 import { showHonestPrompt } from './demo/honest-prompt.ts';
+import { showPolicy } from './demo/policy-question.ts';
 import type { Stage } from './demo/stage.ts';
 
 /** `npm run demo`: what there is today, on a throw-away home. Each scene checks what it shows and fails when it is not so. */
 const scenes: readonly (readonly [title: string, show: (stage: Stage) => void | Promise<void>])[] = [
+  ['The box is the permission: Cedar decides, and says why', showPolicy],
   ['What an agent writes is shown as it is', showHonestPrompt],
   ['A mistake in palyra.toml is found, with the place and the fix', showConfigMistake],
   ['One grant, fifty calls racing for it, used once', showGrantRace],

@@ -71,8 +71,8 @@ test('an edit is pending until it is applied, and then decides', async () => {
   expect(policies.decide(CALL)).toMatchObject({ kind: 'deny', policyIds: ['no-bash'] });
   expect(await policies.pending()).toBe(false);
   expect(changes).toEqual([
-    { cause: 'started', preset: 'coding', digest: before, policies: 23, tests: 0, warnings: [] },
-    { ...change, cause: 'applied', digest: policies.current().digest, previousDigest: before, policies: 24 },
+    { cause: 'started', preset: 'coding', digest: before, policies: 24, tests: 0, warnings: [] },
+    { ...change, cause: 'applied', digest: policies.current().digest, previousDigest: before, policies: 25 },
   ]);
 });
 
@@ -141,7 +141,7 @@ test('with auto_apply an edit takes effect once it rests, and a bad one is told 
   await rest();
   await clock.advance(300);
   await vi.waitFor(() => expect(changes).toHaveLength(2), { timeout: 20_000 });
-  expect(changes[1]).toMatchObject({ cause: 'auto_applied', policies: 25 });
+  expect(changes[1]).toMatchObject({ cause: 'auto_applied', policies: 26 });
   expect(policies.decide(CALL).kind).toBe('deny');
 
   put('a.cedar', 'forbid (');

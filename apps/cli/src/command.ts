@@ -3,7 +3,7 @@ import type { EnvironmentVariables } from '@palyra/config';
 import type { Paint } from './render/paint.ts';
 
 /** The headings of `palyra --help`, in its order. */
-export const COMMAND_GROUPS = ['Configuration'] as const;
+export const COMMAND_GROUPS = ['Configuration', 'Policy'] as const;
 export type CommandGroup = (typeof COMMAND_GROUPS)[number];
 
 /** One command, everything about it: parsing, help and the command table follow from this. */

@@ -33,6 +33,7 @@ const EXITS: Readonly<Record<string, ExitCode>> = {
   'config.': EXIT_CODES.usage,
   'config.file_exists': EXIT_CODES.conflict,
   'config.write_failed': EXIT_CODES.internal,
+  'policy.': EXIT_CODES.usage,
 };
 
 /** What is not in the table is a fault of ours: a code without a meaning must not look like an ordinary refusal. */

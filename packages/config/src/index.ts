@@ -14,7 +14,7 @@ export { nearestName } from './nearest-name.ts';
 export { type ParsedConfig, parseConfig } from './parse-config.ts';
 export { type ConfigFile, decodeConfig, readConfigFile } from './read-config-file.ts';
 export { renderDefaultConfig } from './render-config.ts';
-export { type Config, LOG_LEVELS, type LogThreshold } from './schema.ts';
+export { type Config, LOG_LEVELS, type LogThreshold, type PolicyPreset } from './schema.ts';
 export { setConfigValue } from './set-config-value.ts';
 export { findSetting, SECTIONS, SETTINGS, type Section, type Setting, type SettingValue } from './settings.ts';
 export { type WriteConfigOptions, writeConfig } from './write-config.ts';

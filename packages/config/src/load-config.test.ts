@@ -21,12 +21,18 @@ function load(variables: Record<string, string> = {}) {
 
 test('without a file every setting is its default', () => {
   expect(load()).toEqual({
-    config: { storage: { url: undefined, lock_timeout_ms: 5000, pool_size: 8 }, log: { level: 'info' } },
+    config: {
+      storage: { url: undefined, lock_timeout_ms: 5000, pool_size: 8 },
+      policy: { preset: 'coding', auto_apply: false },
+      log: { level: 'info' },
+    },
     file: { path: join(directory, 'palyra.toml'), isPresent: false },
     sources: {
       'storage.url': 'default',
       'storage.lock_timeout_ms': 'default',
       'storage.pool_size': 'default',
+      'policy.preset': 'default',
+      'policy.auto_apply': 'default',
       'log.level': 'default',
     },
   });

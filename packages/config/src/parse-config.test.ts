@@ -22,7 +22,11 @@ function brief({ code, key, line, column }: ConfigProblem): string {
 
 test('an empty text means every default', () => {
   expect(parseConfig('', 'x')).toEqual({
-    config: { storage: { url: undefined, lock_timeout_ms: 5000, pool_size: 8 }, log: { level: 'info' } },
+    config: {
+      storage: { url: undefined, lock_timeout_ms: 5000, pool_size: 8 },
+      policy: { preset: 'coding', auto_apply: false },
+      log: { level: 'info' },
+    },
     present: new Set(),
   });
 });
@@ -32,6 +36,7 @@ test('what is set is read, and known to be set', () => {
   const { config, present } = parseConfig(text, 'x');
   expect(config).toEqual({
     storage: { url: expect.any(Secret), lock_timeout_ms: 5000, pool_size: 3 },
+    policy: { preset: 'coding', auto_apply: false },
     log: { level: 'debug' },
   });
   expect(config.storage.url && reveal(config.storage.url)).toBe('postgres://u:pw@h/d');
@@ -57,7 +62,7 @@ describe('an unknown key', () => {
     ['[storage]\nlevel = "info"', '2:1', 'Unknown key "level" in [storage].', '"level" belongs under [log].'],
     ['pool_size = 1', '1:1', 'Unknown key "pool_size" outside any section.', 'Put "pool_size" under [storage].'],
     ['[strage]\nurl = ""', '1:2', 'Unknown section [strage].', 'Did you mean [storage]?'],
-    ['[network]\na = 1\nb = 2', '1:2', 'Unknown section [network].', 'The sections are storage, log.'],
+    ['[network]\na = 1\nb = 2', '1:2', 'Unknown section [network].', 'The sections are storage, policy, log.'],
     ['[log.deep]\nlevel = 1', '1:6', 'Unknown key "deep" in [log].', '[log] has level.'],
     ['log = { level = "info",\t"lvl" = 1 }', '1:25', 'Unknown key "lvl" in [log].', 'Did you mean "level"?'],
     ['[log]\n"\\u202Elevel" = 1', '2:1', 'Unknown key "\\u{202E}level" in [log].', 'Did you mean "level"?'],
@@ -67,7 +72,12 @@ describe('an unknown key', () => {
       'Unknown key "__proto__" in [storage].',
       '[storage] has url, lock_timeout_ms, pool_size.',
     ],
-    ['constructor = 1', '1:1', 'Unknown key "constructor" outside any section.', 'The sections are storage, log.'],
+    [
+      'constructor = 1',
+      '1:1',
+      'Unknown key "constructor" outside any section.',
+      'The sections are storage, policy, log.',
+    ],
     ['[log]\n"a.b" = 1', '2:1', 'Unknown key "a.b" in [log].', '[log] has level.'],
   ])('%j is refused where it stands, with the nearest known one', (text, place, message, fix) => {
     const error = refusal(text);
@@ -151,6 +161,26 @@ test('a text full of problems is refused quickly, with a message of a length tha
     42,
     true,
   ]);
+  expect(performance.now() - start).toBeLessThan(5000);
+});
+
+test.each([
+  ['a dotted key', `${'a.'.repeat(10_000)}b = 1`, 'config.unknown_key'],
+  ['a dotted key of quoted names', `${"'a'.".repeat(10_000)}b = 1`, 'config.unknown_key'],
+  ['a dotted key at a setting', `log.level.${'a.'.repeat(10_000)}b = 1`, 'config.invalid_value'],
+  ['a header', `[${'a.'.repeat(10_000)}b]\n${'c.'.repeat(10_000)}d = 1`, 'config.unknown_key'],
+  ['a header of a list', `[[${'a.'.repeat(10_000)}b]]\nc = 1`, 'config.unknown_key'],
+])('%s of ten thousand names costs no more memory than its length', (_what, text, code) => {
+  const before = process.memoryUsage().heapUsed;
+  const error = refusal(text);
+  expect([error.code, error.problems.length]).toEqual([code, 1]);
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(100 * 1024 * 1024);
+});
+
+test('a line full of problems is refused quickly', () => {
+  const text = `storage = { ${Array.from({ length: 20_000 }, (_, index) => `key_${index} = 1`).join(', ')} }`;
+  const start = performance.now();
+  expect(refusal(text).problems.at(-1)).toMatchObject({ line: 1, column: text.lastIndexOf('key_') + 1 });
   expect(performance.now() - start).toBeLessThan(5000);
 });
 

@@ -14,10 +14,18 @@ export interface Config {
     readonly lock_timeout_ms: number;
     readonly pool_size: number;
   };
+  readonly policy: {
+    readonly preset: PolicyPreset;
+    readonly auto_apply: boolean;
+  };
   readonly log: {
     readonly level: LogThreshold;
   };
 }
+
+/** Restated from `@palyra/policy`, which this package may not import. */
+const POLICY_PRESETS = ['coding', 'locked', 'observe'] as const;
+export type PolicyPreset = (typeof POLICY_PRESETS)[number];
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogThreshold = (typeof LOG_LEVELS)[number];
@@ -48,6 +56,19 @@ export const configSchema: z.ZodType<Config> = z.strictObject({
       .max(1000)
       .default(8)
       .describe('How many connections to PostgreSQL one process opens at most.'),
+  }),
+  policy: section('What agents may do; the policies themselves are the `.cedar` files in `policies` in the home.', {
+    preset: z
+      .enum(POLICY_PRESETS)
+      .default('coding')
+      .describe(
+        'The policies to begin with. `coding`: a human is asked when something leaves the box. `locked`: for every ' +
+          'sensitive call. `observe`: nothing is asked, and what `coding` would have answered is recorded.',
+      ),
+    auto_apply: z
+      .boolean()
+      .default(false)
+      .describe('Whether edited policies take effect by themselves, or only with `palyra policy apply`.'),
   }),
   log: section('What the programs write about themselves.', {
     level: z

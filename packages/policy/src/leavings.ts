@@ -1,0 +1,21 @@
+import type { Capability, EnforcedFacts, Leaving } from './request.ts';
+
+/** Derived from the plan alone, so that no argument can talk a call back into the box. */
+export function leavingsOf(enforced: EnforcedFacts, capabilities: readonly Capability[]): readonly Leaving[] {
+  const known = new Set([...enforced.registryHosts, ...enforced.clientHosts]);
+  const runsCode = capabilities.includes('process_exec');
+  const holds: Readonly<Record<Leaving, boolean>> = {
+    host: enforced.hosts.some((host) => !known.has(host)),
+    registry: enforced.registryHosts.length > 0,
+    client_host: enforced.clientHosts.length > 0,
+    open_network: enforced.egress !== 'strict' && (runsCode || capabilities.includes('network')),
+    secret: enforced.secrets.length > 0,
+    upstream: enforced.upstream !== undefined,
+    protected_file: enforced.protectedPaths.length > 0,
+    secret_file: enforced.secretFiles.length > 0,
+    outside_path: enforced.outsidePaths.length > 0,
+    limits_only: enforced.tier === 'B',
+    unboxed: enforced.tier === 'none' || (enforced.tier === 'built_in' && runsCode),
+  };
+  return (Object.keys(holds) as Leaving[]).filter((leaving) => holds[leaving]);
+}
