@@ -12,8 +12,8 @@ export interface CuttingProxy extends AsyncDisposable {
 
 interface CuttingProxyOptions {
   readonly socketDir: string;
-  /** Whether the server never sees the commit, or its answer never arrives. */
-  readonly cut: 'request' | 'answer';
+  /** Whether the server never sees the commit, its answer never arrives, or the connection stays and says nothing. */
+  readonly cut: 'request' | 'answer' | 'silence';
 }
 
 /** Stands before a PostgreSQL socket and breaks one connection at the worst moment: while it commits. */
@@ -38,9 +38,12 @@ export async function cuttingProxy({ socketDir, cut }: CuttingProxyOptions): Pro
         cuts += 1;
         if (cut === 'request') client.destroy();
       }
-      if (!client.destroyed) upstream.write(data);
+      if (!client.destroyed && !(doomed && cut === 'silence')) upstream.write(data);
     });
-    upstream.on('data', (data) => (doomed ? client.destroy() : client.write(data)));
+    upstream.on('data', (data) => {
+      if (!doomed) client.write(data);
+      else if (cut === 'answer') client.destroy();
+    });
     upstream.on('close', () => client.destroy());
   });
   await new Promise<void>((resolve) => server.listen(join(directory, '.s.PGSQL.5432'), resolve));

@@ -71,7 +71,8 @@ test.each([
 ] as const)('a commit whose connection breaks $when happens exactly once', async ({ cut }) => {
   const { ledger: direct, url } = await freshLedger();
   await using proxy = await cuttingProxy({ socketDir: cluster.socketDir, cut });
-  const ledger = await openLedger({ location: { kind: 'postgres', url: proxy.through(url), poolSize: 2 } });
+  const location = { kind: 'postgres', url: proxy.through(url), poolSize: 2, patienceMs: 1_500 } as const;
+  const ledger = await openLedger({ location, lockTimeoutMs: 500 });
   proxy.arm();
   const outcome = await ledger.commit({ steps: [program('ledger.append', { body: 'in doubt' })] });
   expect({ outcome, cuts: proxy.cuts }).toEqual({
@@ -79,6 +80,19 @@ test.each([
     cuts: 1,
   });
   expect(await direct.read.selectFrom('entries').select('body').execute()).toEqual([{ body: 'in doubt' }]);
+  await Promise.all([ledger.close(), direct.close()]);
+});
+
+test('a server that falls silent is given up, nothing was written, and the next unit is', async () => {
+  const { ledger: direct, url } = await freshLedger();
+  await using proxy = await cuttingProxy({ socketDir: cluster.socketDir, cut: 'silence' });
+  const location = { kind: 'postgres', url: proxy.through(url), poolSize: 2, patienceMs: 500 } as const;
+  const ledger = await openLedger({ location, lockTimeoutMs: 500 });
+  proxy.arm();
+  const append = (body: string) => ledger.commit({ steps: [program('ledger.append', { body })] });
+  await expect(append('unheard')).rejects.toMatchObject({ code: 'storage.unavailable' });
+  expect(await append('heard')).toMatchObject({ kind: 'committed' });
+  expect(await direct.read.selectFrom('entries').select('body').execute()).toEqual([{ body: 'heard' }]);
   await Promise.all([ledger.close(), direct.close()]);
 });
 
