@@ -57,7 +57,7 @@ interface CaseFile {
 type Json = Readonly<Record<string, unknown>>;
 
 export async function loadCase(text: string, place: CasePlace): Promise<LoadedCase> {
-  const file = parseExactly(text);
+  const file = inTodaysWords(parseExactly(text));
   if (!isRecord(file) || !('policies' in file && 'entities' in file)) return { kind: 'no_case' };
   const requests = Array.isArray(file['requests']) ? file['requests'].length : 0;
   try {
@@ -80,6 +80,17 @@ export async function loadCase(text: string, place: CasePlace): Promise<LoadedCa
   } catch (error) {
     return { kind: 'failed', requests, why: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** Older copies of the suite say `queries`, `should_validate`, `desc` and `reasons`. */
+function inTodaysWords(file: unknown): unknown {
+  if (!isRecord(file)) return file;
+  const { queries, should_validate: shouldValidate, ...today } = file;
+  if (!Array.isArray(queries)) return file;
+  const requests = queries.map((query: unknown) => {
+    return isRecord(query) ? { description: query['desc'], reason: query['reasons'], ...query } : query;
+  });
+  return { shouldValidate, ...today, requests };
 }
 
 type LoadedPolicies =
