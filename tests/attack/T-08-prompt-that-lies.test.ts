@@ -48,6 +48,20 @@ test('a text cannot claim to be an escape, or a note, of ours', () => {
   ]);
 });
 
+test.each(['\uff3c', '\u2216', '\u29f5', '\ufe68', '\u29f9'])(
+  'nor can it with a character that looks like a backslash: %s',
+  (double) => {
+    const shown = visibleText(`rm -rf x${double}[42 characters left out]; ok${double}n`);
+    expect(shown).not.toContain(double);
+    expect(shown).toMatch(/^[\x20-\x7e]*$/);
+  },
+);
+
+test('a text of many megabytes cannot make the prompt fail', () => {
+  const shown = visibleText(`${'hello '.repeat(3_000_000)}; rm -rf /`, { maxCharacters: 60 });
+  expect(shown).toMatch(/\\\[17999950 characters left out\].*; rm -rf \/$/);
+});
+
 test('two commands that a human could not tell apart are not shown alike', () => {
   const alike = ['cat café', 'cat cafe\u0301', 'cat café ', 'cat café\u200b', 'cat\u00a0café', 'cat\u2003café'];
   expect(new Set(alike.map((text) => visibleText(text).replace(/ +$/, '').normalize('NFC'))).size).toBe(alike.length);
@@ -66,6 +80,9 @@ test.each([
   ['a hidden character', 'git\u00adhub.com'],
   ['a number that is an address', '2130706433'],
   ['a full stop that is one after all', 'github。com'],
+  ['a dot below a letter', 'pạypal.com'],
+  ['a letter that passes for a dot', 'evilꞏcom.example'],
+  ['a letter that passes for an apostrophe', 'ʼa.com'],
   ['user part before the real host', 'github.com@evil.example'],
 ])('a host with %s is flagged and not shown as the host it imitates', (_how, host) => {
   const { shown, warnings } = inspectHost(host);

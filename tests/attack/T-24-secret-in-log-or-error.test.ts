@@ -29,6 +29,18 @@ test('a credential that nobody wrapped is not written under its usual names, nor
   );
 });
 
+test.each([
+  ['below the name of a header', { authorization: { scheme: 'Bearer', value: VALUE } }],
+  ['among cookies', { cookies: { sid: VALUE }, jar: { cookies: [[VALUE]] } }],
+  ['under a short name', { pwd: VALUE }],
+  ['in the text of a URL', { target: `postgres://palyra:${VALUE}@db/palyra` }],
+  ['in the text of an error', { error: new Error(`connect postgres://palyra:${VALUE}@db failed`) }],
+  ['behind a date that speaks for itself', { at: Object.assign(new Date(0), { toISOString: () => VALUE }) }],
+  ['behind a list that speaks for itself', { list: Object.assign([1], { slice: () => [VALUE] }) }],
+])('a credential that nobody wrapped is not written %s', (_where, fields) => {
+  expect(logOf(fields)).not.toContain(VALUE);
+});
+
 test('a secret does not print itself', () => {
   const secret = new Secret(VALUE);
   const printed = [

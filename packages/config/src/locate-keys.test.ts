@@ -173,3 +173,16 @@ test('every key of any document is found, with exactly its own text and value, a
     { numRuns: 1000 },
   );
 });
+
+test('keys deeper than any setting are passed over, and those after them are still found', () => {
+  const deep = Array.from({ length: 18 }, (_, index) => `a${index}`);
+  const text = `${deep.join('.')} = [1]\nb = 2\n[${deep.join('.')}.c]\nd = { e = 3 }\n[f]\ng = 4\n`;
+  const { locations, blocks } = locateKeys(text);
+  expect(locations.map(({ path }) => path)).toEqual([
+    ...Array.from({ length: 16 }, (_, index) => deep.slice(0, index + 1)),
+    ['b'],
+    ['f'],
+    ['f', 'g'],
+  ]);
+  expect(blocks.map(({ path }) => path.length)).toEqual([0, 17, 1]);
+});

@@ -32,13 +32,17 @@ export interface KeyMap {
   readonly blocks: readonly TableBlock[];
 }
 
+/** Far deeper than any setting. Each prefix of a path is kept, so without a bound one long key costs its square. */
+const DEEPEST_LOCATED = 16;
+
 /**
- * Says where every key of a TOML document stands, which smol-toml does not. Only for text that smol-toml has accepted:
- * it leans on that and judges nothing itself.
+ * Says where every key of a TOML document stands, down to `DEEPEST_LOCATED`, which smol-toml does not. Only for text
+ * that smol-toml has accepted: it leans on that and judges nothing itself.
  */
 export function locateKeys(text: string): KeyMap {
   const found = new Map<string, KeyLocation>();
   const scan = new Scan(text, (location) => {
+    if (isTooDeep(location.path)) return;
     const id = JSON.stringify(location.path);
     const known = found.get(id);
     if (known === undefined || (known.value === undefined && location.value !== undefined)) found.set(id, location);
@@ -49,6 +53,15 @@ export function locateKeys(text: string): KeyMap {
 
 interface KeySegment extends Span {
   readonly name: string;
+}
+
+function isTooDeep(path: KeyPath): boolean {
+  return path.length > DEEPEST_LOCATED;
+}
+
+/** A path that is too deep grows no further: it names nothing, and only says that what is below is too deep as well. */
+function below(path: KeyPath, name: string | number): KeyPath {
+  return isTooDeep(path) ? path : [...path, name];
 }
 
 const BLANK = /[ \t]/;
@@ -95,7 +108,8 @@ class Scan {
 
     let path: KeyPath = [];
     segments.forEach((segment, index) => {
-      path = [...path, segment.name];
+      path = below(path, segment.name);
+      if (isTooDeep(path)) return;
       const span = { start: segment.start, end: segment.end };
       this.#report({ path, key: span, value: undefined });
 
@@ -104,7 +118,7 @@ class Scan {
       const count = (this.#tableCounts.get(id) ?? 0) + (isNewTable ? 1 : 0);
       if (count === 0) return;
       this.#tableCounts.set(id, count);
-      path = [...path, count - 1];
+      path = below(path, count - 1);
       this.#report({ path, key: span, value: undefined });
     });
     return path;
@@ -116,13 +130,13 @@ class Scan {
     this.#at += 1; // =
     this.#skip(BLANK);
 
-    const path = [...table, ...segments.map((segment) => segment.name)];
-    const value = this.#value(path);
+    const paths: KeyPath[] = [];
+    for (const segment of segments) paths.push(below(paths.at(-1) ?? table, segment.name));
+    const value = this.#value(paths.at(-1) ?? table);
     segments.forEach((segment, index) => {
       const isLast = index === segments.length - 1;
-      const prefix = path.slice(0, table.length + index + 1);
       this.#report({
-        path: prefix,
+        path: paths[index] ?? table,
         key: { start: segment.start, end: segment.end },
         value: isLast ? value : undefined,
       });
@@ -150,7 +164,7 @@ class Scan {
     const start = this.#at;
     const first = this.#peek();
     if (first === '"' || first === "'") this.#string();
-    else if (first === '[') this.#items(']', (index) => this.#element([...path, index]));
+    else if (first === '[') this.#items(']', (index) => this.#element(below(path, index)));
     else if (first === '{') this.#items('}', () => this.#pair(path));
     else this.#bareValue();
     return { start, end: this.#at };

@@ -33,6 +33,11 @@ test.each([
   'kızılay.org.tr',
   'xarxa.paral·lel.cat',
   'भारत.in',
+  'học.vn',
+  'łódź.pl',
+  'żółw.pl',
+  'ėjimas.lt',
+  'façade.fr',
 ])('%s gives no reason for doubt', (host) => {
   const { ascii, warnings } = inspectHost(host);
   expect({ ascii, warnings }).toEqual({ ascii: domainToASCII(host), warnings: [] });
@@ -74,13 +79,19 @@ test.each([
   ['ɡoogle.com', 'the phonetic g', ['look_alike_letters']],
   ['paypaǀ.com', 'a click for an l', ['look_alike_letters']],
   ['wıkipedia.org', 'a dotless i outside Turkey', ['look_alike_letters']],
+  ['pạypal.com', 'a dot below', ['look_alike_letters']],
+  ['ḳ.com', 'a dot below', ['look_alike_letters']],
+  ['paẏpal.com', 'a dot above that no language writes', ['look_alike_letters']],
+  ['evilꞏcom.example', 'a letter that passes for a dot', ['odd_characters']],
+  ['ʼa.com', 'a letter that passes for an apostrophe', ['odd_characters']],
+  ['helloǃ.com', 'a letter that passes for an exclamation mark', ['odd_characters']],
   ['g00gle.com', 'zeros for o', ['look_alike_letters']],
   ['micr0soft.com', 'a zero for o', ['look_alike_letters']],
   ['i❤.ws', 'a symbol', ['odd_characters']],
   ['example.com⁄path.evil.com', 'a fraction slash', ['odd_characters']],
   ['example.com∕path.evil.com', 'a division slash', ['odd_characters']],
   ['example.comノpath.evil.com', 'a Katakana letter that passes for a slash', ['odd_characters']],
-  ['ȧ̧b.com'.normalize('NFC'), 'a loose mark', ['odd_characters']],
+  ['ȧ̧b.com'.normalize('NFC'), 'a loose mark, and a faint one', ['odd_characters', 'look_alike_letters']],
   ['ᚠᚢᚦ.com', 'a historic script', ['odd_characters']],
   ['१23.com', 'digits of two systems', ['odd_characters']],
   ['שלום.com', 'two directions', ['mixed_directions']],
@@ -142,6 +153,16 @@ test.each([
   ['vvikipedia.org', 'wikipedia.org'],
 ])('%s resembles %s by letters that join', (host, known) => {
   expect(inspectHost(host, { known: [known] }).warnings).toEqual([{ kind: 'resembles', known }]);
+});
+
+test.each(['łoogle.com', 'googłe.com', 'gøøgle.com', 'xn--oogle-j7a.com'])('%s resembles google.com', (host) => {
+  expect(inspectHost(host, { known: ['google.com'] }).warnings).toEqual([{ kind: 'resembles', known: 'google.com' }]);
+});
+
+test('what a faint mark hides is told', () => {
+  expect(inspectHost('pạypal.com').warnings).toEqual([
+    { kind: 'look_alike_letters', label: 'pạypal', readsAs: 'paypal' },
+  ]);
 });
 
 test('a known host, in any case and with a final dot, does not resemble itself', () => {

@@ -88,6 +88,9 @@ function inspectSpelling(host: string, meant: { readonly ascii: string; readonly
   return [{ kind: 'rewritten' }];
 }
 
+/** Counted among the letters, and seen as apostrophes, colons, dots, exclamation marks or specks beside one. */
+const PUNCTUATION_DOUBLES =
+  /[\u01C1-\u01C3\u02B0-\u02FF\u0559\u1D2C-\u1D6A\u1D78\u1D9B-\u1DBF\uA70D-\uA721\uA770\uA788-\uA78C\uA78F\uA7F2-\uA7F9\uAB5C-\uAB5F]/;
 const ORDINARY = /^[\p{L}\p{M}\p{N}_-]*$/u;
 /** Wanted by Catalan, Japanese and Hebrew spelling, and nothing outside of it. */
 const MIDDLE_DOTS = /(?<=l)\u00B7(?=l)|(?<=[\p{sc=Hira}\p{sc=Kana}\p{sc=Han}])\u30FB|(?<=\p{sc=Hebr})[\u05F3\u05F4]/gu;
@@ -115,6 +118,7 @@ function inspectLabel(label: string, topLabel: string): HostWarning[] {
 
 function hasOddCharacters(label: string): boolean {
   if (!ORDINARY.test(label.replace(MIDDLE_DOTS, '')) || hasRareScript(label)) return true;
+  if (PUNCTUATION_DOUBLES.test(label)) return true;
   return SEPARATOR_DOUBLES.test(label) || LOOSE_MARK.test(label) || mixesDigits(label);
 }
 
@@ -124,10 +128,24 @@ function inspectDirections(unicode: string): HostWarning[] {
 }
 
 function resembles(ascii: string, known: string): boolean {
-  const same = ascii.replace(/\.$/, '') === known.toLowerCase().replace(/\.$/, '');
-  return !same && hostSkeleton(ascii) === hostSkeleton(known.toLowerCase());
+  const name = unicodeName(ascii);
+  const knownName = unicodeName(known.toLowerCase());
+  if (name === knownName) return false;
+  return skeletonOf(name) === skeletonOf(knownName) || differsInOneForeignLetter(name, knownName);
 }
 
-function hostSkeleton(ascii: string): string {
-  return skeletonOf(ascii.replace(/\.$/, '').split('.').map(toUnicodeLabel).join('.'));
+function unicodeName(ascii: string): string {
+  return ascii.replace(/\.$/, '').split('.').map(toUnicodeLabel).join('.');
+}
+
+/** Below it, names that share all letters but one are ordinary neighbours. */
+const SHORTEST_COMPARED = 8;
+
+/** One letter that no keyboard of the known name's owner has (łoogle for google): too much of a coincidence. */
+function differsInOneForeignLetter(name: string, known: string): boolean {
+  const characters = Array.from(name);
+  const knownCharacters = Array.from(known);
+  if (characters.length !== knownCharacters.length || characters.length < SHORTEST_COMPARED) return false;
+  const different = characters.filter((character, index) => character !== knownCharacters[index]);
+  return different.length === 1 && different.every((character) => character > '\u007f');
 }

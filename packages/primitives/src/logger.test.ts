@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Clock } from './clock.ts';
@@ -196,7 +198,7 @@ test('a secret anywhere in any value is never written', () => {
   );
 });
 
-test.each(['password', 'accessToken', 'API_KEY', 'x-api-key', 'Authorization', 'set-cookie', 'clientSecret'])(
+test.each(['password', 'pwd', 'accessToken', 'API_KEY', 'x-api-key', 'Authorization', 'set-cookie', 'clientSecret'])(
   'text called %s is taken for a secret that was not wrapped',
   (name) => {
     const { log, lines } = recorded();
@@ -206,3 +208,137 @@ test.each(['password', 'accessToken', 'API_KEY', 'x-api-key', 'Authorization', '
     ]);
   },
 );
+
+test('what lies below the name of a secret is taken for a part of it, however deep', () => {
+  const fields = { authorization: { scheme: { value: 'hunter2' } }, cookies: { sid: 'hunter2', n: 1 }, after: 'seen' };
+  const { log, lines } = recorded();
+  log.info(fields, 'x');
+  expect(lines()).toEqual([
+    expect.objectContaining({
+      authorization: { scheme: { value: '[redacted]' } },
+      cookies: { sid: '[redacted]', n: 1 },
+      after: 'seen',
+    }),
+  ]);
+});
+
+test.each([
+  ['postgres://palyra:hunter2@db/palyra', 'postgres://[redacted]@db/palyra'],
+  ['connect postgres://u:hunter2/hunter2@hunter2@db/d failed', 'connect postgres://[redacted]@db/d failed'],
+  ['https://hunter2@github.com/x', 'https://[redacted]@github.com/x'],
+  ['"redis://:hunter2@h:6379",', '"redis://[redacted]@h:6379",'],
+  ['https://h/p?a=1&db_password=hunter2&b=2#c', 'https://h/p?a=1&db_password=[redacted]&b=2#c'],
+  ['see https://packages.example/@scope/name or a@b.c', 'see https://packages.example/@scope/name or a@b.c'],
+])('credentials of a URL in any text, also in the message, are taken out: %s', (text, shown) => {
+  const { log, lines } = recorded();
+  log.info({ [text]: text }, text);
+  expect(lines()).toEqual([expect.objectContaining({ [shown]: shown, message: shown })]);
+});
+
+test('a password that is longer than what is shown of a text is taken out all the same', () => {
+  expect(logged(`https://u:${'hunter2'.repeat(1200)}@h`)).toBe('https://[redacted]@h');
+});
+
+test('no value, key or message can make a line long', () => {
+  const long = 'x'.repeat(1_000_000);
+  const texts = Array.from({ length: 64 }, () => Array.from({ length: 64 }, () => '\u0000'.repeat(9000)));
+  const { log, raw, lines } = recorded();
+  log.info({ big: 10n ** 300_000n, symbol: Symbol(long), [long]: 1 }, long);
+  log.info({ texts }, '\u0000'.repeat(9000));
+  expect(raw.map((line) => line.length < 600_000)).toEqual([true, true]);
+  expect(lines()[0]).toEqual({
+    level: 'info',
+    time: '1970-01-01T00:00:00.000Z',
+    big: '[long bigint]',
+    symbol: `Symbol(${'x'.repeat(8185)}[991816 more]`,
+    [`${'x'.repeat(8192)}[991808 more]`]: 1,
+    message: `${'x'.repeat(8192)}[991808 more]`,
+  });
+});
+
+test('children cannot pile up fields to a line without end', () => {
+  const { log, lines } = recorded();
+  const text = '\u0000'.repeat(8000);
+  const parent = Array.from({ length: 40 }, (_, index) => `f${index}`).reduce(
+    (l, name) => l.child({ [name]: text }),
+    log,
+  );
+  parent.info({}, 'x');
+  expect(lines()).toEqual([{ level: 'info', time: '1970-01-01T00:00:00.000Z', fields: '[too much]', message: 'x' }]);
+});
+
+test('a value cannot speak for itself by methods of its own', () => {
+  const lie = { toJSON: () => 'hunter2' };
+  class EndlessMap extends Map<string, number> {
+    override *[Symbol.iterator](): MapIterator<[string, number]> {
+      for (;;) yield ['a', 1];
+    }
+    override entries(): MapIterator<[string, number]> {
+      return this[Symbol.iterator]();
+    }
+  }
+  class EndlessSet extends Set<number> {
+    override *[Symbol.iterator](): SetIterator<number> {
+      for (;;) yield 1;
+    }
+  }
+  expect([
+    logged(new EndlessMap([['b', 2]])),
+    logged(new EndlessSet([2])),
+    logged(new Set(Array.from({ length: 100 }, (_, index) => index))),
+    logged(Object.assign([1], { slice: () => ({ map: () => [lie] }), map: () => [lie] })),
+    logged(Object.assign(new Date(0), { toISOString: () => lie, getTime: () => lie })),
+  ]).toEqual([
+    { b: 2 },
+    [2],
+    [...Array.from({ length: 64 }, (_, index) => index), '[36 more]'],
+    [1],
+    '1970-01-01T00:00:00.000Z',
+  ]);
+});
+
+test('a line that cannot be written is lost without a throw, and the next one says how many were', () => {
+  const raw: string[] = [];
+  let isFull = true;
+  const write = (line: string): void => {
+    if (isFull) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    raw.push(line);
+  };
+  const log = createLogger({ clock, destination: { write } });
+  log.info({}, 'a');
+  log.child({ x: 1 }).info({}, 'b');
+  isFull = false;
+  log.info({ linesLost: 'none' }, 'c');
+  log.info({}, 'd');
+  const common = { level: 'info', time: '1970-01-01T00:00:00.000Z' };
+  expect(raw.map((line) => parseJson(line))).toEqual([
+    { ...common, linesLost_: 'none', linesLost: 2, message: 'c' },
+    { ...common, message: 'd' },
+  ]);
+});
+
+test('a clock that fails does not make logging throw', () => {
+  let now = 0;
+  const { log, raw } = recorded({ clock: { ...clock, now: () => now } });
+  now = Number.NaN;
+  log.info({}, 'a');
+  expect(raw).toEqual([]);
+});
+
+test.skipIf(process.platform !== 'linux')('standard error on a full disk does not stop the program', () => {
+  const program = `
+    import { createLogger } from ${JSON.stringify(new URL('logger.ts', import.meta.url).href)};
+    const log = createLogger();
+    for (let n = 0; n < 3; n += 1) log.info({ n }, 'hello');
+    console.log('alive');`;
+  const full = openSync('/dev/full', 'w');
+  try {
+    const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: ['ignore', 'pipe', full],
+      encoding: 'utf8',
+    });
+    expect({ stdout, status }).toEqual({ stdout: 'alive\n', status: 0 });
+  } finally {
+    closeSync(full);
+  }
+});

@@ -1,13 +1,18 @@
+import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { type Clock, systemClock } from './clock.ts';
-import { type Loggable, loggable } from './loggable.ts';
+import { type Loggable, loggable, loggableText } from './loggable.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** Whatever is worth searching for. Errors go under `error`; `Secret`s may be anywhere and are redacted. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Logging never throws and never waits. */
+/**
+ * Logging never throws: a line that cannot be written is lost, and the next one that can be says how many were, as
+ * `linesLost`. It does wait: lines are written synchronously, so that the last words of a program that dies are not
+ * missing, and who reads standard error slowly, or stops reading a full pipe, stops the program.
+ */
 export interface Logger {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
@@ -18,7 +23,7 @@ export interface Logger {
 }
 
 export interface LogDestination {
-  /** Takes one line with its newline. */
+  /** Takes one line with its newline. What it throws counts as a line lost. */
   write(line: string): void;
 }
 
@@ -32,7 +37,7 @@ export interface LoggerOptions {
 
 /** One JSON object a line: `level`, `time` (ISO 8601), the fields, `message`. */
 export function createLogger(options: LoggerOptions = {}): Logger {
-  const { level = 'info', destination = pino.destination({ fd: 2, sync: true }), clock = systemClock } = options;
+  const { level = 'info', destination = STANDARD_ERROR, clock = systemClock } = options;
   const sink = pino(
     {
       level,
@@ -43,17 +48,60 @@ export function createLogger(options: LoggerOptions = {}): Logger {
       // pino would take every field called `err` for an error and print it its own way.
       serializers: { err: (value: unknown) => value },
     },
-    { write: (line: string) => destination.write(withoutTerminalControls(line)) },
+    { write: (line: string) => destination.write(withinLimit(withoutTerminalControls(line))) },
   );
-  return loggerWith(sink, {});
+  return loggerWith(countingLosses(sink), {});
 }
 
-type Sink = Record<LogLevel, (fields: object, message: string) => void> & { isLevelEnabled(level: string): boolean };
+/** pino's own destination keeps what it could not write, without bound when nothing is ever written again. */
+const STANDARD_ERROR: LogDestination = {
+  write(line) {
+    let rest: Uint8Array = Buffer.from(line);
+    while (rest.length > 0) rest = rest.subarray(writeOrWait(rest));
+  },
+};
+
+const RETRY_AFTER_MS = 5;
+
+/** How many bytes were written. A pipe that does not block says when it is full; then we wait as one that does. */
+function writeOrWait(bytes: Uint8Array): number {
+  try {
+    return writeSync(2, bytes);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EAGAIN')) throw thrown;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_AFTER_MS);
+    return 0;
+  }
+}
+
+type PinoSink = Record<LogLevel, (fields: object, message: string) => void> & {
+  isLevelEnabled(level: string): boolean;
+};
+
+interface Sink {
+  isLevelEnabled(level: LogLevel): boolean;
+  write(level: LogLevel, fields: Readonly<Record<string, Loggable>>, message: string): void;
+}
+
+function countingLosses(sink: PinoSink): Sink {
+  let linesLost = 0;
+  return {
+    isLevelEnabled: (level) => sink.isLevelEnabled(level),
+    write(level, fields, message) {
+      try {
+        sink[level](linesLost === 0 ? fields : { ...fields, linesLost }, loggableText(message));
+        linesLost = 0;
+      } catch {
+        linesLost += 1;
+      }
+    },
+  };
+}
 
 function loggerWith(sink: Sink, bound: Readonly<Record<string, Loggable>>): Logger {
   const write = (level: LogLevel, fields: LogFields, message: string): void => {
     if (!sink.isLevelEnabled(level)) return;
-    sink[level]({ ...bound, ...loggableFields(fields) }, message);
+    sink.write(level, { ...bound, ...loggableFields(fields) }, message);
   };
   return {
     debug: (fields, message) => write('debug', fields, message),
@@ -66,7 +114,7 @@ function loggerWith(sink: Sink, bound: Readonly<Record<string, Loggable>>): Logg
 }
 
 /** The logger's own keys. pino writes a field of the same name as a second, equal key. */
-const RESERVED = new Set(['level', 'time', 'message']);
+const RESERVED = new Set(['level', 'time', 'message', 'linesLost']);
 
 function loggableFields(fields: LogFields): Readonly<Record<string, Loggable>> {
   const copied = loggable(fields);
@@ -74,6 +122,15 @@ function loggableFields(fields: LogFields): Readonly<Record<string, Loggable>> {
   // SECURITY: T-57 — a field named `level` would give the line two levels, and readers would differ on which counts.
   const renamed = Object.entries(copied).map(([key, value]) => [RESERVED.has(key) ? `${key}_` : key, value] as const);
   return Object.fromEntries(renamed);
+}
+
+/** The fields of one call stay below it even when every character is escaped; those of many children may not. */
+const LONGEST_LINE = 1024 * 1024;
+
+function withinLimit(line: string): string {
+  if (line.length <= LONGEST_LINE) return line;
+  const { level, time, linesLost, message } = JSON.parse(line);
+  return withoutTerminalControls(`${JSON.stringify({ level, time, fields: '[too much]', linesLost, message })}\n`);
 }
 
 /** What terminals obey and JSON does not escape. */

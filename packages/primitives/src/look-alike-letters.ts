@@ -19,6 +19,20 @@ const LATIN: Readonly<Record<string, string>> = letters(
   'ɑa ɡg ɩi ɪi ɫl ƚl ǀl ɾr ʀr ɴn ʟl ʜh ʙb ɢg ʏy ʋv ɯw ȷj ʃf ƒf ꞓc ƽs ꜱs ᴀa ᴄc ᴅd ᴇe ᴊj ᴋk ᴍm ᴏo ᴘp ᴛt ᴜu ᴠv ᴡw ᴢz',
 );
 
+/** Letters with a stroke or hook that Unicode does not take apart. Languages write them, so they only count beside a known host. */
+const STROKED: Readonly<Record<string, string>> = letters(
+  'łl đd ðd ħh øo ŧt ƀb ɓb ƈc ɖd ɗd ɇe ǥg ɠg ɨi ɉj ƙk ɲn ŋn ɵo ƥp ɍr ʂs ƫt ƭt ʉu ʋv ɏy ƴy ƶz ʐz',
+);
+
+/**
+ * Marks that are easily taken for dust: below the letter, one dot or hook above it. Not the dots that Polish,
+ * Lithuanian and Maltese write, and not cedilla and ogonek, which join the letter.
+ */
+const FAINT_MARK = /^(?:[a-z][\u0323-\u0325\u032D-\u0331\u0309]|[abdfhk-pr-y]\u0307)$/;
+
+/** Vietnamese, Yoruba and Igbo write dots below. */
+const FAINT_MARKS_AT_HOME = new Set(['vn', 'ng']);
+
 /** Turkish and Azeri write the dotless i; elsewhere it passes for i or l. */
 const DOTLESS_I_AT_HOME = new Set(['tr', 'az']);
 
@@ -32,13 +46,27 @@ export function readsAs(label: string, topLabel: string): string | undefined {
   }
   const dotlessI = label.includes('ı') && !DOTLESS_I_AT_HOME.has(topLabel);
   const special = characters.some((character) => Object.hasOwn(LATIN, character));
-  if (dotlessI || special) return replaceAll(characters, LATIN).replaceAll('ı', 'i');
+  const faint = !FAINT_MARKS_AT_HOME.has(topLabel) && characters.some(hasFaintMark);
+  if (dotlessI || special || faint) {
+    const plain = characters.map((character) =>
+      hasFaintMark(character) ? character.normalize('NFKD').charAt(0) : character,
+    );
+    return replaceAll(plain, LATIN).replaceAll('ı', 'i');
+  }
   return looksSpelledWithDigits(label) ? label.replaceAll('0', 'o').replaceAll('1', 'l') : undefined;
+}
+
+function hasFaintMark(character: string): boolean {
+  return character > '\u007f' && FAINT_MARK.test(character.normalize('NFKD'));
 }
 
 /** Equal for texts that look alike; only good for comparing. */
 export function skeletonOf(text: string): string {
-  const plain = replaceAll(Array.from(text.normalize('NFD').replace(/\p{M}/gu, '')), { ...FOREIGN, ...LATIN });
+  const plain = replaceAll(Array.from(text.normalize('NFD').replace(/\p{M}/gu, '')), {
+    ...STROKED,
+    ...FOREIGN,
+    ...LATIN,
+  });
   const joined = plain.replaceAll('rn', 'm').replaceAll('vv', 'w').replaceAll('cl', 'd');
   return joined.replaceAll('0', 'o').replace(/[1iı]/g, 'l');
 }

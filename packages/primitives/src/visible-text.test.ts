@@ -57,6 +57,9 @@ const nasty = fc.constantFrom(
   '漢',
   'я',
   '😀',
+  '\uff3c',
+  '\u2044',
+  '\u0361',
   '\\u{202E}',
   '\\[1 character left out]',
 );
@@ -112,6 +115,18 @@ test.each([
   ['private use', '\ue000\u{f0000}', '\\u{E000}\\u{F0000}'],
   ['unassigned characters', '\u0378\u{e0fff}', '\\u{378}\\u{E0FFF}'],
   ['enclosing marks and strokes', 'o\u20dd o\u0338', 'o\\u{20DD} o\\u{338}'],
+  [
+    'doubles of the backslash',
+    'a\uff3cn\u2216n\u29f5n\ufe68n\u29f9n',
+    'a\\u{FF3C}n\\u{2216}n\\u{29F5}n\\u{FE68}n\\u{29F9}n',
+  ],
+  ['doubles of the slash', 'a\u2044\u2215\u29f8\uff0fb', 'a\\u{2044}\\u{2215}\\u{29F8}\\u{FF0F}b'],
+  ['doubles of full stop, colon and quote', 'a\u2024b\ua789c\uff02', 'a\\u{2024}b\\u{A789}c\\u{FF02}'],
+  [
+    'marks that span two letters',
+    'a\u035cb\u035dc\u035ed\u035fe\u0360f\u0361g\u0362h',
+    'a\\u{35C}b\\u{35D}c\\u{35E}d\\u{35F}e\\u{360}f\\u{361}g\\u{362}h',
+  ],
   ['a mark without a letter', '\u0301a "\u0301', '\\u{301}a "\\u{301}'],
   ['a mark after an escape', '\u200b\u0301', '\\u{200B}\\u{301}'],
   ['a second spelling of a letter', 'e\u0301 \u212a \u1112\u1161', 'e\\u{301} \\u{212A} \u1112\\u{1161}'],
@@ -160,6 +175,48 @@ test('text over the limit keeps both ends and says exactly how much is left out'
     '\\[3 characters left out]',
     'a\\[2 characters left out]',
   ]);
+});
+
+test.each([
+  ['no number', Number.NaN, '\\[6 characters left out]'],
+  ['negative', -1, '\\[6 characters left out]'],
+  ['minus infinity', Number.NEGATIVE_INFINITY, '\\[6 characters left out]'],
+  ['a fraction', 1.5, 'a\\[5 characters left out]'],
+  ['infinity', Number.POSITIVE_INFINITY, 'abcdef'],
+])('a limit that is %s shows no more than it allows', (_what, maxCharacters, shown) => {
+  expect(visibleText('abcdef', { maxCharacters })).toBe(shown);
+});
+
+test('characters of two code units and halves of them are counted from both ends alike', () => {
+  fc.assert(
+    fc.property(anyText, fc.nat(20), (text, limit) => {
+      const characters = Array.from(text);
+      fc.pre(characters.length > limit);
+      const tailLength = Math.floor(limit / 3);
+      const head = visibleText(characters.slice(0, limit - tailLength).join(''));
+      const tail = visibleText(characters.slice(characters.length - tailLength).join(''));
+      const shown = visibleText(text, { maxCharacters: limit });
+      expect([shown.startsWith(head), shown.endsWith(tail)]).toEqual([true, true]);
+    }),
+  );
+});
+
+test.each([
+  ['words', 'hello '.repeat(4_000_000)],
+  ['one word', 'a'.repeat(16_000_000)],
+  ['spaces', ' '.repeat(2_000_000)],
+  ['marks', '\u0301'.repeat(1_000_000)],
+])('a text of millions of characters is shown: %s', (_what, text) => {
+  expect([
+    visibleText(`${text}x`, { maxCharacters: 10 }).length < 150,
+    visibleText(`${text}x`).endsWith('x'),
+    visibleText(`${text}x\n`, { newlines: 'keep' }).endsWith('x\n'),
+  ]).toEqual([true, true, true]);
+});
+
+test('a text too long for its escapes to fit into a string is shown from both ends', () => {
+  const shown = visibleText('\u0000'.repeat(80_000_000));
+  expect(shown.length).toBe(2 ** 22 * 5 + `\\[${80_000_000 - 2 ** 22} characters left out]`.length);
 });
 
 test('a text cannot fake the note about what is left out', () => {

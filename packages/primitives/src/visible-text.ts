@@ -6,7 +6,10 @@ export interface VisibleTextOptions {
    * ones are shown, so that nothing can be pushed out of sight. Whoever prints several lines marks each as quoted.
    */
   readonly newlines?: 'escape' | 'keep';
-  /** Show at most so many characters (code points) of the text, from both ends, and say how many are left out. */
+  /**
+   * Show at most so many characters (code points) of the text, from both ends, and say how many are left out: 4 Mi
+   * unless told, and never more, or the longest texts would have no string that shows them. What is no number shows none.
+   */
   readonly maxCharacters?: number;
 }
 
@@ -18,25 +21,51 @@ export interface VisibleTextOptions {
  */
 export function visibleText(text: string, options: VisibleTextOptions = {}): string {
   const newlines = options.newlines ?? 'escape';
-  const limit = options.maxCharacters ?? Number.POSITIVE_INFINITY;
-  // A text has at least half as many characters as code units; only then is counting worth it.
-  if (text.length <= limit) return showPart(text, newlines);
-
-  const characters = Array.from(text);
-  const leftOut = characters.length - Math.max(0, Math.floor(limit));
+  const limit = characterLimit(options.maxCharacters);
+  // A text has at most as many characters as code units; only beyond that is counting worth it.
+  const leftOut = text.length <= limit ? 0 : countCharacters(text) - limit;
   if (leftOut <= 0) return showPart(text, newlines);
 
-  const kept = characters.length - leftOut;
-  const tailLength = Math.floor(kept / 3);
-  const head = characters.slice(0, kept - tailLength).join('');
-  const tail = characters.slice(characters.length - tailLength).join('');
+  const tailLength = Math.floor(limit / 3);
+  const head = text.slice(0, offsetAfter(text, limit - tailLength));
+  const tail = text.slice(offsetBeforeLast(text, tailLength));
   // SECURITY: T-08 — the end stays in sight, and no text can fake the note: its own backslashes are doubled.
   const note = `\\[${leftOut} ${leftOut === 1 ? 'character' : 'characters'} left out]`;
   return showPart(head, newlines) + note + (tailLength === 0 ? '' : showPart(tail, newlines));
 }
 
-/** Needs no change: printable ASCII without backslash, and spaces only alone and inside. */
-const PLAIN = /^(?:[!-[\]-~]+(?: [!-[\]-~]+)*)?$/;
+/** An escape has up to ten characters, and a JavaScript string fewer than 2^29. */
+const MOST_CHARACTERS = 2 ** 22;
+
+function characterLimit(asked: number = MOST_CHARACTERS): number {
+  return Number.isNaN(asked) ? 0 : Math.floor(Math.min(Math.max(asked, 0), MOST_CHARACTERS));
+}
+
+/** Without an array of them: the longest strings have more characters than an array may have items. */
+function countCharacters(text: string): number {
+  let count = 0;
+  for (let offset = 0; offset < text.length; offset += lengthAt(text, offset)) count += 1;
+  return count;
+}
+
+function offsetAfter(text: string, characters: number): number {
+  let offset = 0;
+  for (let passed = 0; passed < characters; passed += 1) offset += lengthAt(text, offset);
+  return offset;
+}
+
+function offsetBeforeLast(text: string, characters: number): number {
+  let offset = text.length;
+  for (let passed = 0; passed < characters; passed += 1) offset -= lengthAt(text, offset - 2);
+  return offset;
+}
+
+function lengthAt(text: string, offset: number): 1 | 2 {
+  return (text.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1;
+}
+
+/** May need a change: all but printable ASCII, a backslash, and spaces side by side or at an edge. */
+const NOT_PLAIN = /[^ -[\]-~]|^ | $| {2}/;
 
 // SECURITY: T-08 — everything that leaves no mark of its own on the screen, or lets a renderer do something else:
 // control, format (bidi, zero width, tags), surrogate, private and unassigned characters (C), enclosing marks (Me),
@@ -49,6 +78,14 @@ const BLANKS_AND_STROKES: ReadonlySet<number> = new Set([
   0x20da, 0x20e5, 0x20e6, 0x20ea, 0x20eb,
 ]);
 
+// SECURITY: T-08 — doubles of the backslash could fake our escapes and notes, those of the slash, full stop, colon and
+// quote a path, a host or the end of a quotation. Letters that look so (the Katakana no) stay: languages need them.
+const SYNTAX_DOUBLES =
+  /[\u2216\u2572\u27CD\u29F5\u29F9\u31D4\uFE68\uFF3C\u{1D20F}\u{1D23B}\u1735\u2041\u2044\u2215\u2571\u27CB\u29F8\u31D3\uFF0F\u{1D23A}\u2024\uA789\uFF02]/u;
+
+/** Marks that reach over the next letter, which may be one of ours. */
+const SPANS_LETTERS = /[\u035C-\u0362\u1DCD\u1DFC\uFE20-\uFE2F]/;
+
 const MARK = /\p{M}/u;
 /** Marks, and the vowels and finals that old Hangul composes with. */
 const JOINS_BEFORE = /[\p{M}\u1160-\u11FF\uD7B0-\uD7FF]/u;
@@ -60,7 +97,7 @@ const MAX_SPACES = 16;
 const MAX_NEWLINES = 2;
 
 function showPart(text: string, newlines: 'escape' | 'keep'): string {
-  if (PLAIN.test(text)) return text;
+  if (!NOT_PLAIN.test(text)) return text;
   if (newlines === 'escape') return showLine(text, 'alone');
   return text.split(/(\n+)/).map(showLineOrBreak).join('');
 }
@@ -124,7 +161,8 @@ function isDisguised(cluster: string): boolean {
 }
 
 function isHidden(character: string): boolean {
-  return HIDDEN.test(character) || BLANKS_AND_STROKES.has(character.codePointAt(0) ?? 0);
+  if (HIDDEN.test(character) || SYNTAX_DOUBLES.test(character) || SPANS_LETTERS.test(character)) return true;
+  return BLANKS_AND_STROKES.has(character.codePointAt(0) ?? 0);
 }
 
 /**
