@@ -157,17 +157,18 @@ describe('a policy test that proves nothing', () => {
       'approval = { assurance = "user_verified", approvers = 9007199254740993 }',
     ],
     ['a host that is not canonical', 'enforced.hosts = ["EXAMPLE.com:443"]'],
+    ['an action that no schema knows', 'action = "tool.invoke"\nresource = "tool:palyra.echo"'],
     ['a context that is too large', `declared.arguments = ["${'x'.repeat(300_000)}"]`],
   ])('with %s is refused', (_what, body) => {
     expect(() => parsePolicyTests([asTest(body)])).toThrow(expect.objectContaining({ code: 'policy.invalid_test' }));
   });
 
-  test.each([
-    ['of a request that no schema knows', 'action = "tool.invoke"\nresource = "tool:palyra.echo"', ''],
-    ['of a policy that errs', '', ERRING],
-  ])('%s fails although it expects a denial', async (_what, body, policies) => {
-    const compiled = compilePolicies({ preset: 'coding', files: [file(policies)] });
-    const results = await runPolicyTests(compiled, parsePolicyTests([asTest(body)]));
-    expect(() => requirePassed(results)).toThrow(expect.objectContaining({ code: 'policy.test_failed' }));
-  });
+  test.each([['of a policy that errs', '', ERRING]])(
+    '%s fails although it expects a denial',
+    async (_what, body, policies) => {
+      const compiled = compilePolicies({ preset: 'coding', files: [file(policies)] });
+      const results = await runPolicyTests(compiled, parsePolicyTests([asTest(body)]));
+      expect(() => requirePassed(results)).toThrow(expect.objectContaining({ code: 'policy.test_failed' }));
+    },
+  );
 });

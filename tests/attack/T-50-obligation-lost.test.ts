@@ -29,3 +29,18 @@ test('the demands of the policy that caused the question come with the question'
     obligations: { approvers: 2, assurance: 'user_verified', approvalTtlMs: 600_000, offer: 'once' },
   });
 });
+
+test.each([
+  ['one person is not two', { assurance: 'user_verified', approvers: 1 }, 'approval_insufficient'],
+  [
+    'a key on the same host is not a verified person',
+    { assurance: 'same_host_key', approvers: 2 },
+    'approval_insufficient',
+  ],
+])('the demands still hold when the answer is there: %s', async (_why, approval, reasonCode) => {
+  expect(await decide({ approval })).toMatchObject({ kind: 'deny', reasonCode });
+});
+
+test('two verified people are enough', async () => {
+  expect(await decide({ approval: { assurance: 'user_verified', approvers: 2 } })).toMatchObject({ kind: 'allow' });
+});

@@ -60,7 +60,7 @@ when {
   context.enforced.leaves == ["host"] &&
   ["api.example:443"].containsAll(context.enforced.hosts)
 };`);
-  expect(rule.id).toMatch(/^always-[0-9a-f]{8}$/);
+  expect(rule.id).toMatch(/^always-[0-9a-f]{32}$/);
 });
 
 test('the id follows from workspace and effect, in whatever order registries are named', () => {

@@ -48,7 +48,7 @@ export function alwaysHereRule({ workspace, effect, offer }: AlwaysHereInput): A
   // SECURITY: T-03 — what was shown is what is allowed: names in any other spelling could mean more than was asked.
   checkName('id', workspace);
   const parts = partsOf(effect);
-  const id = `always-${sha256OfParts(DOMAIN, [workspace, ...parts.identity]).slice(0, 8)}`;
+  const id = `always-${sha256OfParts(DOMAIN, [workspace, ...parts.identity]).slice(0, 32)}`;
   const reason = `Allowed in this workspace for good: ${parts.shown}.`;
   const conditions = [
     `context has workspace && context.workspace == Palyra::Workspace::${cedarText(workspace)}`,

@@ -19,7 +19,8 @@ export type NameKind = 'id' | 'tool' | 'host' | 'path' | 'sha256';
 const LONGEST = 4096;
 
 export function isCanonical(kind: NameKind, name: string): boolean {
-  return name.length <= LONGEST && name.isWellFormed() && CANONICAL_NAMES[kind].test(name);
+  if (name.length > LONGEST || !name.isWellFormed() || !CANONICAL_NAMES[kind].test(name)) return false;
+  return kind !== 'host' || isCanonicalHost(name);
 }
 
 /** Throws `policy.invalid_request`. */
@@ -31,4 +32,11 @@ export function checkName(kind: NameKind, name: string): string {
 
 export function checkNames(kind: NameKind, names: readonly string[]): readonly string[] {
   return names.map((name) => checkName(kind, name));
+}
+
+/** An address has many spellings and one canonical form, which is the one that a URL keeps as it is. */
+function isCanonicalHost(name: string): boolean {
+  const at = name.lastIndexOf(':');
+  const [host, port] = [name.slice(0, at), Number(name.slice(at + 1))];
+  return port <= 65_535 && URL.parse(`http://${host}`)?.hostname === host;
 }

@@ -1,4 +1,5 @@
 import { checkName, checkNames } from './canonical-names.ts';
+import { checkRequest } from './check-request.ts';
 import type { EvaluationRequest } from './evaluator.ts';
 import { leavingsOf } from './leavings.ts';
 import { PolicyError } from './policy-error.ts';
@@ -29,6 +30,7 @@ export function toCedarRequest(
   config: PolicyEvaluationConfig,
   approval: ApprovalState,
 ): EvaluationRequest {
+  checkRequest(request);
   const { principal, resource, groups } = request;
   const parents = checkNames('id', groups).map((id) => uid({ type: 'Group', id }));
   const context = { ...situationOf(request.context, approval), ...factsOf(request, config, approval) };
@@ -78,12 +80,6 @@ function factsOf(
   approval: ApprovalState,
 ): CedarRecord {
   const { facts } = context;
-  if (facts.kind !== kindFor(action)) {
-    throw new PolicyError(
-      'policy.invalid_request',
-      `The action ${action} does not take facts of the kind ${facts.kind}.`,
-    );
-  }
   switch (facts.kind) {
     case 'situation':
       return { is_own: facts.isOwn };
@@ -96,11 +92,6 @@ function factsOf(
         is_allowlisted_channel: context.channel === undefined || isListed(context.channel, config.allowedChannels),
       };
   }
-}
-
-function kindFor(action: string): PolicyRequestContext['facts']['kind'] {
-  if (action === 'tool.execute' || action === 'skill.execute') return 'call';
-  return action.startsWith('memory.') || action.startsWith('vault.') ? 'stored' : 'situation';
 }
 
 const FORGETTING: ReadonlySet<string> = new Set(['memory.delete', 'memory.purge']);

@@ -26,6 +26,8 @@ const ID = /^[a-z0-9][a-z0-9-]{0,63}$/;
 export function compilePolicySet({ preset, files }: PolicySource): PolicySet {
   checkSize(files);
   const problems = createProblemList();
+  for (const file of files) checkStatements(file, problems);
+  problems.throwAny();
   const candidates = [...presetFiles(preset), ...files].flatMap((file) => partsOf(file, problems));
   const policies = checkEach(candidates, problems);
   const warnings = [
@@ -54,6 +56,42 @@ function checkSize(files: readonly PolicyFile[]): void {
   // Counted before Cedar parses anything: that is what takes the time.
   const count = files.reduce((sum, { text }) => sum + policyStatements(text).length, 0);
   if (count > MOST_POLICIES) throw tooLarge(`There are ${count} policies, and ${MOST_POLICIES} are the most.`);
+}
+
+/** What Cedar parses and the engine prepares in one go; and how deep its parser can go before its memory ends. */
+const LONGEST_POLICY = 32 * 1024;
+const MOST_OPERATORS = 1000;
+const DEEPEST = 60;
+
+/** Before Cedar sees it: a policy that breaks its memory would leave no place to point at, and nothing working behind. */
+function checkStatements({ name, text }: PolicyFile, problems: ProblemList): void {
+  for (const { text: statement, position } of policyStatements(text)) {
+    const bare = statement.replaceAll(/"(?:[^"\\]|\\.)*"?|\/\/[^\n]*/gsu, '');
+    const isTooMuch =
+      statement.length > LONGEST_POLICY ||
+      (bare.match(/&&|\|\|/g)?.length ?? 0) > MOST_OPERATORS ||
+      depthOf(bare) > DEEPEST;
+    if (!isTooMuch) continue;
+    problems.add(
+      'policy.too_large',
+      { file: name, ...position },
+      {
+        message: `A policy is over ${LONGEST_POLICY / 1024} KiB, ${MOST_OPERATORS} operators or ${DEEPEST} brackets deep.`,
+        fix: 'Write several policies instead.',
+      },
+    );
+  }
+}
+
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (const character of text) {
+    if ('([{!'.includes(character)) depth += 1;
+    else if (')]}'.includes(character)) depth -= 1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
 }
 
 function partsOf(file: PolicyFile, problems: ProblemList): readonly Candidate[] {

@@ -30,24 +30,22 @@ export function createPolicyEngine({ policies, config, evaluate }: PolicyEngineD
 
   const answer = (request: PolicyRequest): Decision => {
     const { approval } = request.context;
-    const given = approval === undefined ? UNAPPROVED : { approved: true, assurance: approval.assurance };
-    const today = evaluateAs(request, given);
-    const obligations = obligationsOf(records, today.policyIds);
-    if (today.isAllowed)
-      return checkAllowed(request, {
-        ...describe(codeFor(request, obligations), today.policyIds, records),
-        obligations,
-      });
-    if (approval !== undefined) return denied(today.policyIds, records);
+    const today = evaluateAs(request, UNAPPROVED);
+    const todays = obligationsOf(records, today.policyIds);
+    if (today.isAllowed && !wantsApproval(todays)) {
+      return checkAllowed(request, { ...describe('allowed', today.policyIds, records), obligations: todays });
+    }
 
-    const onceApproved = evaluateAs(request, IF_APPROVED);
-    if (!onceApproved.isAllowed)
-      return denied(onceApproved.policyIds.length > 0 ? onceApproved.policyIds : today.policyIds, records);
+    const given = approval === undefined ? IF_APPROVED : { approved: true, assurance: approval.assurance };
+    const approved = evaluateAs(request, given);
+    if (!approved.isAllowed)
+      return denied(approved.policyIds.length > 0 ? approved.policyIds : today.policyIds, records);
 
-    // SECURITY: T-50 — the policy that caused the ask is only in today's answer: both count, or its obligations are lost.
-    const policyIds = [...new Set([...today.policyIds, ...onceApproved.policyIds])].toSorted();
+    // SECURITY: T-50 — the policy that caused the ask is only in today's answer, also once the approval is there: both
+    // count, or its obligations are lost.
+    const policyIds = [...new Set([...today.policyIds, ...approved.policyIds])].toSorted();
     return checkAllowed(request, {
-      ...describe('approval_required', policyIds, records),
+      ...describe(approval === undefined ? 'approval_required' : 'allowed', policyIds, records),
       obligations: obligationsOf(records, policyIds),
     });
   };
@@ -65,9 +63,8 @@ export function createPolicyEngine({ policies, config, evaluate }: PolicyEngineD
 }
 
 /** A policy that names approvers wants them, also when its condition forgot to ask for an approval. */
-function codeFor({ context: { approval } }: PolicyRequest, { approvers, assurance }: Obligations): ReasonCode {
-  const wantsApproval = approvers !== undefined || assurance !== undefined;
-  return wantsApproval && approval === undefined ? 'approval_required' : 'allowed';
+function wantsApproval({ approvers, assurance }: Obligations): boolean {
+  return approvers !== undefined || assurance !== undefined;
 }
 
 interface SoundAnswer {
@@ -159,12 +156,13 @@ function refused(error: unknown): Decision {
   const reasonCode =
     error instanceof PolicyError && error.code === 'policy.invalid_request' ? 'invalid_request' : 'evaluation_failed';
   const reason = error instanceof PolicyError ? error.message : REASON_CODES[reasonCode];
+  const fix = error instanceof PolicyError ? error.fix : undefined;
   return {
     kind: 'deny',
     policyIds: [],
     reasonCode,
     reason,
-    fix: 'This is a fault, not a decision: look at the log of palyrad.',
+    fix: fix ?? 'This is a fault, not a decision: look at the log of palyrad.',
     obligations: {},
   };
 }

@@ -8,14 +8,16 @@ export function leavingsOf(enforced: EnforcedFacts, capabilities: readonly Capab
     host: enforced.hosts.some((host) => !known.has(host)),
     registry: enforced.registryHosts.length > 0,
     client_host: enforced.clientHosts.length > 0,
-    open_network: enforced.egress !== 'strict' && (runsCode || capabilities.includes('network')),
+    // Our own code keeps to what it was given; everything else can connect wherever the plan lets it.
+    open_network:
+      enforced.egress !== 'strict' && (enforced.tier !== 'built_in' || runsCode || capabilities.includes('network')),
     secret: enforced.secrets.length > 0,
     upstream: enforced.upstream !== undefined,
     protected_file: enforced.protectedPaths.length > 0,
     secret_file: enforced.secretFiles.length > 0,
     outside_path: enforced.outsidePaths.length > 0,
     limits_only: enforced.tier === 'B',
-    unboxed: enforced.tier === 'none' || (enforced.tier === 'built_in' && runsCode),
+    unboxed: !['A', 'B', 'C', 'built_in'].includes(enforced.tier) || (enforced.tier === 'built_in' && runsCode),
   };
   return (Object.keys(holds) as Leaving[]).filter((leaving) => holds[leaving]);
 }

@@ -112,12 +112,7 @@ describe('what is refused names its test', () => {
       '"x" asks for what cannot be',
       undefined,
     ],
-    [
-      'an action without a resource',
-      'expect = "deny"\naction = "run.read"',
-      'A test of run.read needs a resource',
-      undefined,
-    ],
+    ['an action without a resource', 'expect = "deny"\naction = "run.read"', 'run.read needs a resource', undefined],
     [
       'a time without a zone',
       'expect = "deny"\nnow = 2026-01-01T00:00:00',

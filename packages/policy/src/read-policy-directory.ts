@@ -3,6 +3,7 @@ import {
   constants,
   type Dirent,
   fstatSync,
+  lstatSync,
   openSync,
   readdirSync,
   readSync,
@@ -73,7 +74,9 @@ function realPathOf(directory: string, shownAs: string): string | undefined {
   try {
     return realpathSync(directory);
   } catch (thrown) {
-    if (errorCode(thrown) === 'ENOENT') return undefined;
+    // SECURITY: T-09 — a link whose target is away is not the same as no policies: its forbids would be gone.
+    const isAbsent = errorCode(thrown) === 'ENOENT' && lstatSync(directory, { throwIfNoEntry: false }) === undefined;
+    if (isAbsent) return undefined;
     throw toUnreadable(shownAs, thrown);
   }
 }
@@ -124,7 +127,10 @@ function kindOf(entry: Dirent): 'policy' | 'test' | 'other' | undefined {
   if (entry.name.startsWith('.')) return undefined;
   if (entry.name.endsWith('.cedar')) return 'policy';
   if (entry.name.endsWith('.policytest.toml')) return 'test';
-  return entry.isDirectory() ? 'other' : undefined;
+  // What its author may take for policies is refused, not passed over: a directory, a link to one, another spelling.
+  const looksLikePolicies =
+    entry.isDirectory() || entry.isSymbolicLink() || /\.(?:cedar|policytest\.toml)$/i.test(entry.name);
+  return looksLikePolicies ? 'other' : undefined;
 }
 
 function workspaceOf(file: string, name: string): PolicyOrigin {

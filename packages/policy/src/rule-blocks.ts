@@ -37,7 +37,7 @@ interface Block {
 
 /** Said by the marker when the file did not end with a line break, so that the one we added goes away with the rule. */
 const ENDED_LINE = ' (ended the line above)';
-const BEGIN = /^(?:\/\/|#) palyra:always always-[0-9a-f]{8} begin\r?\n/;
+const BEGIN = /^(?:\/\/|#) palyra:always always-[0-9a-f]{32} begin\r?\n/;
 
 function addBlock(fileText: string, { id, text, comment }: Block): string {
   if (findBlock(fileText, id) !== undefined) return fileText;
@@ -55,7 +55,7 @@ interface FoundBlock {
 }
 
 function findBlock(fileText: string, id: string): FoundBlock | undefined {
-  if (!/^always-[0-9a-f]{8}$/.test(id)) return undefined;
+  if (!/^always-[0-9a-f]{32}$/.test(id)) return undefined;
   // Only whole lines count: names inside a rule are escaped and cannot begin one.
   const marker = `(?://|#) palyra:always ${id}`;
   const block = new RegExp(

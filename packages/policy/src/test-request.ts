@@ -1,5 +1,10 @@
+import { visibleText } from '@palyra/primitives';
+import { askableActions } from './askable-actions.ts';
+import { factsFor } from './check-request.ts';
+import { nearestKey } from './nearest-key.ts';
 import { PolicyError } from './policy-error.ts';
 import type { WrittenRequest } from './policy-test-format.ts';
+import { readSchema } from './presets.ts';
 import type {
   CallFacts,
   DeclaredFacts,
@@ -35,6 +40,7 @@ export function testRequest(defaults: WrittenRequest, written: WrittenRequest): 
     declared: { ...defaults.declared, ...written.declared },
   };
   const action = said.action ?? 'tool.execute';
+  checkAction(action);
   const resource = resourceOf(said, action);
   return {
     principal: principalOf(said.principal ?? 'agent:codex'),
@@ -68,6 +74,17 @@ const TYPES: Readonly<Record<string, EntityType>> = {
   workspace: 'Workspace',
 };
 
+function checkAction(action: string): void {
+  const names = askableActions(readSchema()).map(({ name }) => name);
+  if (names.includes(action)) return;
+  const nearest = nearestKey(action, names);
+  const hint = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+  throw new PolicyError(
+    'policy.invalid_test',
+    `There is no action ${visibleText(JSON.stringify(action), { maxCharacters: 80 })}.${hint}`,
+  );
+}
+
 function principalOf(written: string): PolicyRequest['principal'] {
   const [kind = '', id = ''] = split(written);
   return { type: kind === 'user' ? 'User' : 'Agent', id };
@@ -76,7 +93,7 @@ function principalOf(written: string): PolicyRequest['principal'] {
 function resourceOf({ resource }: WrittenRequest, action: string): EntityRef {
   const written = resource ?? (action === 'tool.execute' ? `tool:${ORDINARY_TOOL}` : undefined);
   if (written === undefined) {
-    throw new PolicyError('policy.invalid_test', `A test of ${action} needs a resource, such as "workspace:main".`);
+    throw new PolicyError('policy.invalid_test', `${action} needs a resource, such as "workspace:main".`);
   }
   const [kind = '', id = ''] = split(written);
   return { type: TYPES[kind] ?? 'Tool', id };
@@ -104,11 +121,14 @@ function contextOf(said: WrittenRequest, facts: RequestFacts): PolicyRequestCont
 }
 
 function factsOf(said: WrittenRequest, action: string, resource: EntityRef): RequestFacts {
-  if (action === 'tool.execute' || action === 'skill.execute') return callFacts(said, resource);
-  if (action.startsWith('memory.') || action.startsWith('vault.')) {
-    return { kind: 'stored', scope: said.scope ?? 'own', ownScopes: said.own_scopes ?? [] };
+  switch (factsFor(action)) {
+    case 'call':
+      return callFacts(said, resource);
+    case 'stored':
+      return { kind: 'stored', scope: said.scope ?? 'own', ownScopes: said.own_scopes ?? [] };
+    case 'situation':
+      return { kind: 'situation', isOwn: said.is_own ?? false };
   }
-  return { kind: 'situation', isOwn: said.is_own ?? false };
 }
 
 function callFacts(said: WrittenRequest, resource: EntityRef): CallFacts {
