@@ -37,12 +37,16 @@ describe('what is no such permit is not', () => {
     [
       `permit (principal, ${CALL}, resource) when { context.declared.paths.isEmpty() && context.enforced.leaves.isEmpty() };`,
     ],
-    [`forbid (principal, ${CALL}, resource) when { context.declared.arguments.contains("--force") };`],
     [`permit (principal, ${CALL}, resource) when { context.enforced.tier == "C" };`],
     ['permit (principal, action == Palyra::Action::"run.read", resource);'],
   ])('%s', (policy) => {
     expect(warningsOf(policy)).toEqual([]);
   });
+});
+
+test('a forbid by what is declared says how little it stops', () => {
+  const forbid = `forbid (principal, ${CALL}, resource) when { context.declared.arguments.contains("--force") };`;
+  expect(warningsOf(forbid)).toEqual([{ policyId: 'git', message: expect.stringContaining('stops mistakes') }]);
 });
 
 test.each(PRESET_NAMES)('the preset %s never reads what is declared', (preset) => {

@@ -200,7 +200,9 @@ function warningsOf({ id }: PolicyRecord, { json }: PolicyPart): readonly Policy
   // SECURITY: T-49 — arguments are a claim: a process that was permitted for them does what it likes.
   if (!reliesOnDeclaredAlone(json)) return [];
   const message =
-    'It permits by context.declared alone, which nothing holds the call to. Ask for context.enforced as well.';
+    json.effect === 'permit'
+      ? 'It permits by context.declared alone, which nothing holds the call to. Ask for context.enforced as well.'
+      : 'It forbids by context.declared alone: it stops mistakes, and nobody who words the call another way.';
   return [{ policyId: id, message }];
 }
 

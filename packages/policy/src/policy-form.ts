@@ -10,9 +10,9 @@ export function isLimitedTo({ conditions: [first] }: PolicyJson, workspace: stri
   return hasWorkspace(has) && equalsWorkspace(equals, workspace);
 }
 
-/** A permit for calls that reads what the arguments say and nothing of what the sandbox will hold. */
-export function reliesOnDeclaredAlone({ effect, action, conditions }: PolicyJson): boolean {
-  if (effect !== 'permit' || !mayBeACall(action)) return false;
+/** A policy for calls that reads what the arguments say and nothing of what the sandbox will hold. */
+export function reliesOnDeclaredAlone({ action, conditions }: PolicyJson): boolean {
+  if (!mayBeACall(action)) return false;
   const read = new Set<string>();
   for (const { body } of conditions) collectContextAttributes(body, read);
   return read.has('declared') && !read.has('enforced');
