@@ -144,7 +144,8 @@ function evaluatorOf({ policies, actions, chunk, schemaSlot, byScope, byContext 
     async warmUp() {
       const turns = createTurns();
       for (const action of actions.values()) {
-        for (const _looked of byContext.study(action)) await turns.next();
+        const studying = byContext.study(action);
+        while (studying.next().done !== true) await turns.next();
         await turns.next();
         for (const part of chunksOf(byContext.alwaysMet(action), [])) {
           await turns.next();

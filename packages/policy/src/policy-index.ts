@@ -16,7 +16,7 @@ export interface PolicyIndex {
   /** For an action that the schema declares; of any other every policy is a candidate. */
   candidates(request: EvaluationRequest, action: SchemaAction): Candidates;
   /** Looks at the policies of an action one by one, so that others get a turn between them; the rest is quick then. */
-  study(action: SchemaAction): Iterable<void>;
+  study(action: SchemaAction): Iterator<void>;
   /** Prepares what `candidates` needs for an action, and tells those that are always met. */
   alwaysMet(action: SchemaAction): readonly number[];
 }
