@@ -135,7 +135,8 @@ function policiesOfJson(set: unknown): LoadedPolicies {
 
 async function loadSchema({ schema, schemaFormat }: CaseFile, place: CasePlace): Promise<SchemaSource> {
   const text = await contentOf(schema, place);
-  return schemaFormat === 'json' ? (JSON.parse(text) as SchemaSource) : text;
+  const isJson = schemaFormat === 'json' || schema.endsWith('.json');
+  return isJson ? (JSON.parse(text) as SchemaSource) : text;
 }
 
 async function loadEntities({ entities }: CaseFile, place: CasePlace): Promise<EvaluationRequest['entities']> {
