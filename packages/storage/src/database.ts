@@ -29,6 +29,12 @@ export interface Database<Schema> {
    * Throws `StorageError` when nothing was written, except for `storage.outcome_unknown`, which says just that.
    */
   commit(unit: CommitUnit): Promise<CommitOutcome>;
+  /**
+   * Resolves when what committed units deleted or overwrote is no longer in the database's own files; throws
+   * `storage.locked` when readers kept it there. PostgreSQL has no such promise to give: there it asks for a vacuum, and
+   * old versions remain in its log and backups.
+   */
+  scrub(): Promise<void>;
   /** Resolves when every later notification will be told, from this and from other processes. */
   subscribe(channel: string, listener: (event: SubscriptionEvent) => void): Promise<Subscription>;
   /** Waits for the units under way; later calls fail with `storage.closed`. */

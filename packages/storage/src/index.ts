@@ -1,6 +1,6 @@
 export type { Database, ReadQueries, Subscription, SubscriptionEvent, WriteQueries } from './database.ts';
 export type { ColumnTypes, Migration } from './migration.ts';
-export { type DatabaseOptions, openDatabase } from './open-database.ts';
+export { type DatabaseOptions, openDatabase, openForReading, type ReadOnlyDatabase } from './open-database.ts';
 export { change, type ProgramModule, type ProgramRun, rowsOf, type WriterProgram } from './program.ts';
 export { STORAGE_ERRORS, StorageError, type StorageErrorCode } from './storage-error.ts';
 export {

@@ -1,9 +1,9 @@
 import type { Logger } from '@palyra/primitives';
-import type { Database } from './database.ts';
+import type { Database, ReadQueries } from './database.ts';
 import type { Migration } from './migration.ts';
-import { openPostgres } from './postgres/open-postgres.ts';
+import { openPostgres, openPostgresForReading } from './postgres/open-postgres.ts';
 import type { ProgramModule } from './program.ts';
-import { openSqlite } from './sqlite/open-sqlite.ts';
+import { openSqlite, openSqliteForReading } from './sqlite/open-sqlite.ts';
 
 export interface PostgresLocation {
   readonly kind: 'postgres';
@@ -15,7 +15,8 @@ export interface PostgresLocation {
 
 export interface DatabaseOptions {
   readonly location: { readonly kind: 'sqlite'; readonly path: string } | PostgresLocation;
-  readonly migrations: readonly Migration[];
+  /** `as found`: for a tool that knows one owner's tables only, on a database that palyrad has made. */
+  readonly migrations: readonly Migration[] | 'as found';
   readonly programs: readonly ProgramModule[];
   readonly lockTimeoutMs: number;
   readonly logger: Pick<Logger, 'error'>;
@@ -28,5 +29,24 @@ export function openDatabase<Schema>({ location, ...options }: DatabaseOptions):
       return openSqlite<Schema>({ ...options, path: location.path });
     case 'postgres':
       return openPostgres<Schema>({ ...options, ...location });
+  }
+}
+
+/** What an inspector needs: it takes no lock that a writer would wait for, and changes nothing. */
+export interface ReadOnlyDatabase<Schema> {
+  readonly read: ReadQueries<Schema>;
+  close(): Promise<void>;
+}
+
+/** Neither makes nor migrates anything. Throws `StorageError`, `storage.unavailable` when there is no database. */
+export function openForReading<Schema>({
+  location,
+  lockTimeoutMs,
+}: Pick<DatabaseOptions, 'location' | 'lockTimeoutMs'>): Promise<ReadOnlyDatabase<Schema>> {
+  switch (location.kind) {
+    case 'sqlite':
+      return openSqliteForReading<Schema>({ path: location.path, lockTimeoutMs });
+    case 'postgres':
+      return openPostgresForReading<Schema>({ ...location, lockTimeoutMs });
   }
 }

@@ -1,6 +1,6 @@
 import type { Compilable, Kysely } from 'kysely';
 import { StorageError } from './storage-error.ts';
-import { compiledStep, type StatementStep } from './unit.ts';
+import { compiledStep, type Notification, type StatementStep } from './unit.ts';
 import type { Row } from './value.ts';
 
 export interface QueryResult {
@@ -13,9 +13,15 @@ export interface QueryResult {
  * handed their results, so the same program runs synchronously in SQLite's writer thread and asynchronously on
  * PostgreSQL, and can do nothing else in between. Programs of one name never run at the same time.
  */
-export interface WriterProgram<Input = never, Output = unknown> {
+export interface WriterProgram<Input = never, Output = unknown, Settings = never> {
   readonly name: string;
-  run(build: Kysely<never>, input: Input): ProgramRun<Output>;
+  run(build: Kysely<never>, input: Input, settings: Settings): ProgramRun<Output>;
+  /**
+   * The last act of every transaction in which the program ran, once for all units that share it, such as signing what
+   * they added. It must say whether there is anything to do by looking: the units may have come to nothing. Returns what
+   * to tell subscribers. When it fails, nothing of the transaction is kept.
+   */
+  seal?(build: Kysely<never>, settings: Settings): ProgramRun<readonly Notification[]>;
 }
 
 export type ProgramRun<Output> = Generator<StatementStep, Output, QueryResult>;
@@ -25,6 +31,13 @@ export interface ProgramModule {
   readonly name: string;
   /** URL of a module whose default export is the `WriterProgram`. */
   readonly module: string;
+  /** Handed to each run of the program. Must survive a structured clone. */
+  readonly settings?: unknown;
+}
+
+export interface LoadedProgram {
+  readonly program: WriterProgram;
+  readonly settings: unknown;
 }
 
 /** Inside a program: `const heads = yield* rowsOf(build.selectFrom('heads').selectAll())`. */
@@ -40,9 +53,9 @@ export function* change(query: Compilable, rows: number): ProgramRun<number> {
 }
 
 /** Imports the programs. Throws `storage.program_failed` for a module that is not the program it is registered as. */
-export async function loadPrograms(modules: readonly ProgramModule[]): Promise<ReadonlyMap<string, WriterProgram>> {
-  const programs = new Map<string, WriterProgram>();
-  for (const { name, module } of modules) {
+export async function loadPrograms(modules: readonly ProgramModule[]): Promise<ReadonlyMap<string, LoadedProgram>> {
+  const programs = new Map<string, LoadedProgram>();
+  for (const { name, module, settings } of modules) {
     const loaded = await importProgram(name, module);
     if (loaded?.name !== name) {
       throw new StorageError(
@@ -50,7 +63,7 @@ export async function loadPrograms(modules: readonly ProgramModule[]): Promise<R
         `The module registered as ${name} does not export that program.`,
       );
     }
-    programs.set(name, loaded);
+    programs.set(name, { program: loaded, settings });
   }
   return programs;
 }

@@ -1,12 +1,20 @@
 import type { Kysely } from 'kysely';
-import type { ProgramRun, QueryResult, WriterProgram } from './program.ts';
+import type { LoadedProgram, ProgramRun, QueryResult } from './program.ts';
 import { StorageError } from './storage-error.ts';
-import type { CommitOutcome, CommitUnit, ProgramStep, StatementStep, StepResult } from './unit.ts';
+import {
+  type CommitOutcome,
+  type CommitUnit,
+  checkNotifications,
+  type Notification,
+  type ProgramStep,
+  type StatementStep,
+  type StepResult,
+} from './unit.ts';
 import { checkParameters } from './value.ts';
 
 export interface UnitPrograms {
   readonly build: Kysely<never>;
-  readonly programs: ReadonlyMap<string, WriterProgram>;
+  readonly programs: ReadonlyMap<string, LoadedProgram>;
 }
 
 type Conflict = Extract<CommitOutcome, { kind: 'conflict' }>;
@@ -28,7 +36,9 @@ export function* runUnit(unit: CommitUnit, context: UnitPrograms): ProgramRun<Co
 
 function* runStatement(step: StatementStep, index: number): ProgramRun<StepResult | Conflict> {
   const result = yield step;
-  return conflictIn(step, result, index) ?? { kind: 'statement', rowCount: result.rowCount, rows: result.rows };
+  const failed = wrongCount(step, result);
+  if (failed !== undefined) return { kind: 'conflict', step: index, ...failed };
+  return { kind: 'statement', rowCount: result.rowCount, rows: result.rows };
 }
 
 function* runProgram(
@@ -36,19 +46,56 @@ function* runProgram(
   index: number,
   { build, programs }: UnitPrograms,
 ): ProgramRun<StepResult | Conflict> {
-  const program = programs.get(step.name);
-  if (program === undefined)
+  const loaded = programs.get(step.name);
+  if (loaded === undefined)
     throw new StorageError('storage.program_failed', `No program is registered as ${step.name}.`);
-  const run = program.run(build, step.input as never);
-  let next = resume(step.name, () => run.next(undefined as never));
+  const run = loaded.program.run(build, step.input as never, loaded.settings as never);
+  const ended = yield* drive(step.name, run);
+  if ('failed' in ended) {
+    return { kind: 'conflict', step: index, expected: ended.failed.expected, actual: ended.failed.actual };
+  }
+  return { kind: 'program', output: cloneOf(step.name, ended.output) };
+}
+
+/** The programs that these units run, and so those that have something to seal. */
+export function programsIn(units: readonly CommitUnit[]): ReadonlySet<string> {
+  return new Set(units.flatMap(({ steps }) => steps.flatMap((step) => (step.kind === 'program' ? [step.name] : []))));
+}
+
+/** The end of a transaction: throws when a program does not seal, and then the driver keeps nothing. */
+export function* sealPrograms(
+  names: ReadonlySet<string>,
+  { build, programs }: UnitPrograms,
+): ProgramRun<readonly Notification[]> {
+  const told: Notification[] = [];
+  for (const name of names) {
+    const loaded = programs.get(name);
+    if (loaded?.program.seal === undefined) continue;
+    const ended = yield* drive(name, loaded.program.seal(build, loaded.settings as never));
+    if ('failed' in ended) throw new StorageError('storage.program_failed', `The program ${name} could not seal.`);
+    told.push(...(ended.output as readonly Notification[]));
+  }
+  return checkNotifications(told);
+}
+
+interface WrongCount {
+  readonly expected: number;
+  readonly actual: number;
+}
+
+function* drive(
+  name: string,
+  run: ProgramRun<unknown>,
+): ProgramRun<{ readonly output: unknown } | { readonly failed: WrongCount }> {
+  let next = resume(name, () => run.next(undefined as never));
   while (next.done !== true) {
     refuseTransactionControl(next.value.sql);
     const result = yield { ...next.value, parameters: checkParameters(next.value.parameters) };
-    const conflict = conflictIn(next.value, result, index);
-    if (conflict !== undefined) return conflict;
-    next = resume(step.name, () => run.next(result));
+    const failed = wrongCount(next.value, result);
+    if (failed !== undefined) return { failed };
+    next = resume(name, () => run.next(result));
   }
-  return { kind: 'program', output: cloneOf(step.name, next.value) };
+  return { output: next.value };
 }
 
 function resume<Result>(name: string, advance: () => Result): Result {
@@ -78,7 +125,7 @@ function cloneOf(name: string, output: unknown): unknown {
   }
 }
 
-function conflictIn(step: StatementStep, result: QueryResult, index: number): Conflict | undefined {
+function wrongCount(step: StatementStep, result: QueryResult): WrongCount | undefined {
   if (step.rows === undefined || step.rows === result.rowCount) return undefined;
-  return { kind: 'conflict', step: index, expected: step.rows, actual: result.rowCount };
+  return { expected: step.rows, actual: result.rowCount };
 }

@@ -1,7 +1,8 @@
 import type pg from 'pg';
-import { runUnit, type UnitPrograms } from '../run-unit.ts';
+import type { ProgramRun } from '../program.ts';
+import { programsIn, runUnit, sealPrograms, type UnitPrograms } from '../run-unit.ts';
 import { StorageError } from '../storage-error.ts';
-import type { CommitOutcome, CommitUnit } from '../unit.ts';
+import type { CommitOutcome, CommitUnit, Notification } from '../unit.ts';
 import { NOTIFY_CHANNEL } from './listen.ts';
 import { type Patience, repeatWhileAway } from './patience.ts';
 import { connectionLost } from './postgres-error.ts';
@@ -47,7 +48,7 @@ async function prepare(
   try {
     const mark = await beginMarked(client);
     await lockPrograms(client, unit);
-    return { mark, outcome: await drive(client, unit, context) };
+    return { mark, outcome: await runWhole(client, unit, context) };
   } catch (error) {
     // On a broken connection nobody would answer, and the server undoes the transaction by itself.
     if (connectionLost(error)) client.release(true);
@@ -61,23 +62,31 @@ function giveBack(client: pg.PoolClient): [() => void, () => void] {
 }
 
 async function lockPrograms(client: pg.PoolClient, unit: CommitUnit): Promise<void> {
-  const names = new Set(unit.steps.flatMap((step) => (step.kind === 'program' ? [step.name] : [])));
   // In one order everywhere, or two units with the same two programs could wait for each other.
-  for (const name of [...names].toSorted()) {
+  for (const name of [...programsIn([unit])].toSorted()) {
     await client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`palyra program ${name}`]);
   }
 }
 
-async function drive(client: pg.PoolClient, unit: CommitUnit, context: UnitPrograms): Promise<CommitOutcome> {
-  const run = runUnit(unit, context);
+async function runWhole(client: pg.PoolClient, unit: CommitUnit, context: UnitPrograms): Promise<CommitOutcome> {
+  const outcome = await drive(client, runUnit(unit, context));
+  if (outcome.kind === 'conflict') return outcome;
+  const sealed = await drive(client, sealPrograms(programsIn([unit]), context));
+  await tell(client, [...(unit.notifications ?? []), ...sealed]);
+  return outcome;
+}
+
+async function drive<Output>(client: pg.PoolClient, run: ProgramRun<Output>): Promise<Output> {
   let next = run.next();
   while (next.done !== true) {
     const { rowCount, rows } = await client.query(next.value.sql, [...next.value.parameters]);
     next = run.next({ rowCount: rowCount ?? 0, rows });
   }
-  if (next.value.kind === 'conflict') return next.value;
-  for (const notification of unit.notifications ?? []) {
+  return next.value;
+}
+
+async function tell(client: pg.PoolClient, notifications: readonly Notification[]): Promise<void> {
+  for (const notification of notifications) {
     await client.query('select pg_notify($1, $2)', [NOTIFY_CHANNEL, JSON.stringify(notification)]);
   }
-  return next.value;
 }

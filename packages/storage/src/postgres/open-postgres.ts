@@ -1,6 +1,7 @@
 import { type Clock, type Logger, systemClock } from '@palyra/primitives';
 import type { Database } from '../database.ts';
 import { type Migration, renderMigrations } from '../migration.ts';
+import type { ReadOnlyDatabase } from '../open-database.ts';
 import { loadPrograms, type ProgramModule } from '../program.ts';
 import { StorageError } from '../storage-error.ts';
 import { createSubscriptions } from '../subscriptions.ts';
@@ -10,13 +11,13 @@ import { postgresBuilder, postgresReader } from './dialect.ts';
 import { createListener } from './listen.ts';
 import { migrate, POSTGRES_TYPES } from './migrate.ts';
 import { repeatWhileAway } from './patience.ts';
-import { createPools } from './pools.ts';
+import { createPools, type Pools } from './pools.ts';
 import { createTurnstile } from './turnstile.ts';
 import { forgetOldMarks, UNITS_MIGRATION } from './unit-mark.ts';
 
 export interface PostgresOptions {
   readonly url: string;
-  readonly migrations: readonly Migration[];
+  readonly migrations: readonly Migration[] | 'as found';
   readonly programs: readonly ProgramModule[];
   /** How long to wait for another session's lock before `storage.locked`. */
   readonly lockTimeoutMs: number;
@@ -37,12 +38,10 @@ export async function openPostgres<Schema>(options: PostgresOptions): Promise<Da
   const programs = await loadPrograms(options.programs);
   const subscriptions = createSubscriptions(logger);
   const pools = createPools({ ...options, answerTimeoutMs: options.lockTimeoutMs + patienceMs });
-  await migrate(pools.writing, renderMigrations([UNITS_MIGRATION, ...options.migrations], POSTGRES_TYPES)).catch(
-    async (error: unknown) => {
-      await pools.close();
-      throw error;
-    },
-  );
+  await migrateAs(options.migrations, pools).catch(async (error: unknown) => {
+    await pools.close();
+    throw error;
+  });
   const listener = createListener({ connect: pools.connectAlone, subscriptions, clock, logger });
   const patience = { clock, patienceMs };
   const writing = createTurnstile(options.poolSize, MAX_WAITING);
@@ -84,6 +83,11 @@ export async function openPostgres<Schema>(options: PostgresOptions): Promise<Da
         return outcome;
       });
     },
+    scrub() {
+      return whileOpen(async () => {
+        await writing.pass(() => repeatWhileAway(() => pools.writing.query('vacuum'), patience));
+      });
+    },
     subscribe(channel, listen) {
       return whileOpen(() =>
         subscriptions.addWhen(() => repeatWhileAway(() => listener.start(), patience), channel, listen),
@@ -94,4 +98,24 @@ export async function openPostgres<Schema>(options: PostgresOptions): Promise<Da
       return closed;
     },
   };
+}
+
+async function migrateAs(migrations: PostgresOptions['migrations'], pools: Pools): Promise<void> {
+  if (migrations === 'as found') return;
+  await migrate(pools.writing, renderMigrations([UNITS_MIGRATION, ...migrations], POSTGRES_TYPES));
+}
+
+/** Only the reading half. */
+export function openPostgresForReading<Schema>(
+  options: Pick<PostgresOptions, 'url' | 'poolSize' | 'lockTimeoutMs' | 'patienceMs'>,
+): Promise<ReadOnlyDatabase<Schema>> {
+  const patience = { clock: systemClock, patienceMs: options.patienceMs ?? PATIENCE_MS };
+  const pools = createPools({ ...options, answerTimeoutMs: options.lockTimeoutMs + patience.patienceMs });
+  const reading = createTurnstile(options.poolSize, MAX_WAITING);
+  return Promise.resolve({
+    read: postgresReader<Schema>((sql, parameters) =>
+      reading.pass(() => repeatWhileAway(() => pools.query(sql, parameters), patience)),
+    ),
+    close: () => pools.close(),
+  });
 }

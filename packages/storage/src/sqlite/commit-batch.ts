@@ -1,11 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { runUnit, type UnitPrograms } from '../run-unit.ts';
+import type { ProgramRun } from '../program.ts';
+import { programsIn, runUnit, sealPrograms, type UnitPrograms } from '../run-unit.ts';
 import { StorageError } from '../storage-error.ts';
-import type { CommitOutcome, CommitUnit } from '../unit.ts';
+import type { CommitOutcome, CommitUnit, Notification } from '../unit.ts';
 import type { Connection } from './connection.ts';
 import { diskFailed, sqliteFault } from './sqlite-error.ts';
 
 export type UnitResult = { readonly outcome: CommitOutcome } | { readonly error: StorageError };
+
+export interface BatchResult {
+  /** One for each unit, in order. */
+  readonly units: readonly UnitResult[];
+  /** What the programs said when they sealed: to be told when this is returned, for then it is durable. */
+  readonly sealed: readonly Notification[];
+}
 
 export interface BatchContext extends UnitPrograms {
   readonly connection: Connection;
@@ -18,13 +26,14 @@ export interface BatchContext extends UnitPrograms {
  * fault undoes that unit alone, and nobody is told anything before the commit. Throws when no unit was written, and
  * `storage.outcome_unknown` when the disk failed at the very end and only the next start will show what is on it.
  */
-export function commitBatch(units: readonly CommitUnit[], context: BatchContext): readonly UnitResult[] {
+export function commitBatch(units: readonly CommitUnit[], context: BatchContext): BatchResult {
   try {
     return commitTogether(units, context);
   } catch (error) {
     // What one unit did to the whole transaction (an `or rollback`, a constraint checked at the end) is its own affair.
     if (units.length === 1 || !isOneUnitsFault(error)) throw error;
-    return units.map((unit) => commitAlone(unit, context));
+    const alone = units.map((unit) => commitAlone(unit, context));
+    return { units: alone.flatMap((batch) => batch.units), sealed: alone.flatMap((batch) => batch.sealed) };
   }
 }
 
@@ -32,22 +41,23 @@ function isOneUnitsFault(error: unknown): boolean {
   return sqliteFault(error).code === 'storage.constraint_violated';
 }
 
-function commitAlone(unit: CommitUnit, context: BatchContext): UnitResult {
+function commitAlone(unit: CommitUnit, context: BatchContext): BatchResult {
   try {
-    const [result] = commitTogether([unit], context);
-    return result ?? { error: new StorageError('storage.outcome_unknown', 'The unit got no answer.') };
+    return commitTogether([unit], context);
   } catch (error) {
-    return { error: sqliteFault(error) };
+    return { units: [{ error: sqliteFault(error) }], sealed: [] };
   }
 }
 
-function commitTogether(units: readonly CommitUnit[], context: BatchContext): readonly UnitResult[] {
+function commitTogether(units: readonly CommitUnit[], context: BatchContext): BatchResult {
   const { database } = context.connection;
   database.exec('begin immediate');
   try {
     const results = units.map((unit) => runInSavepoint(unit, context));
+    const sealed = drive(sealPrograms(programsIn(units), context), context);
+    tell(sealed, context);
     flush(database);
-    return results;
+    return { units: results, sealed };
   } catch (error) {
     if (database.isTransaction) database.exec('rollback');
     throw error;
@@ -70,8 +80,9 @@ function runInSavepoint(unit: CommitUnit, context: BatchContext): UnitResult {
   const { connection } = context;
   connection.query('savepoint unit', []);
   try {
-    const outcome = drive(unit, context);
-    if (outcome.kind === 'conflict') connection.query('rollback to unit', []);
+    const outcome = drive(runUnit(unit, context), context);
+    if (outcome.kind === 'committed') tell(unit.notifications ?? [], context);
+    else connection.query('rollback to unit', []);
     connection.query('release unit', []);
     return { outcome };
   } catch (error) {
@@ -83,21 +94,18 @@ function runInSavepoint(unit: CommitUnit, context: BatchContext): UnitResult {
   }
 }
 
-function drive(unit: CommitUnit, context: BatchContext): CommitOutcome {
-  const { connection, origin } = context;
-  const run = runUnit(unit, context);
+function drive<Output>(run: ProgramRun<Output>, { connection }: BatchContext): Output {
   let next = run.next();
-  while (next.done !== true) {
-    next = run.next(connection.query(next.value.sql, next.value.parameters));
-  }
-  if (next.value.kind === 'committed') {
-    for (const { channel, payload } of unit.notifications ?? []) {
-      connection.query('insert into palyra_notifications (channel, payload, origin) values (?, ?, ?)', [
-        channel,
-        payload,
-        origin,
-      ]);
-    }
-  }
+  while (next.done !== true) next = run.next(connection.query(next.value.sql, next.value.parameters));
   return next.value;
+}
+
+function tell(notifications: readonly Notification[], { connection, origin }: BatchContext): void {
+  for (const { channel, payload } of notifications) {
+    connection.query('insert into palyra_notifications (channel, payload, origin) values (?, ?, ?)', [
+      channel,
+      payload,
+      origin,
+    ]);
+  }
 }

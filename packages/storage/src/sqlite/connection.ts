@@ -30,6 +30,8 @@ export function openForWriting({ path, lockTimeoutMs }: ConnectionOptions): Conn
     'journal_mode = wal',
     'synchronous = full',
     'foreign_keys = on',
+    // SECURITY: T-54 — or what was erased stays readable in free pages.
+    'secure_delete = on',
     'trusted_schema = off',
   ]);
 }

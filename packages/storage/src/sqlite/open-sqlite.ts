@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { entryUrl, type Logger } from '@palyra/primitives';
+import { type Clock, entryUrl, type Logger, systemClock } from '@palyra/primitives';
 import type { Database } from '../database.ts';
 import { type Migration, renderMigrations } from '../migration.ts';
+import type { ReadOnlyDatabase } from '../open-database.ts';
 import type { ProgramModule } from '../program.ts';
+import { StorageError } from '../storage-error.ts';
 import { createSubscriptions } from '../subscriptions.ts';
 import { checkNotifications } from '../unit.ts';
 import { sqliteBuilder, sqliteReader } from './dialect.ts';
@@ -21,7 +24,7 @@ import type {
 export interface SqliteOptions {
   /** A file in a directory that exists; made when it is not there. */
   readonly path: string;
-  readonly migrations: readonly Migration[];
+  readonly migrations: readonly Migration[] | 'as found';
   readonly programs: readonly ProgramModule[];
   /** How long to wait for another process before `storage.locked`. */
   readonly lockTimeoutMs: number;
@@ -29,6 +32,7 @@ export interface SqliteOptions {
 }
 
 const POLL_MS = 250;
+const LOCKED_PAUSE_MS = 20;
 const MAX_WAITING = 10_000;
 
 /** The embedded store: a thread that writes, a thread that reads, and an event loop that does neither. */
@@ -39,7 +43,11 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
   const origin = randomUUID();
   const subscriptions = createSubscriptions(logger);
   const events = { notified: subscriptions.tell, gap: subscriptions.tellGap };
-  const migrations = renderMigrations([NOTIFICATIONS_MIGRATION, ...options.migrations], SQLITE_TYPES);
+  const migrations =
+    options.migrations === 'as found'
+      ? undefined
+      : renderMigrations([NOTIFICATIONS_MIGRATION, ...options.migrations], SQLITE_TYPES);
+  if (migrations === undefined) requireDatabase(path);
 
   const { writer, reader } = await startBoth(
     startThread<WriterRequest, WriterResult>({
@@ -63,9 +71,12 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
     write: sqliteBuilder<Schema>(),
     async commit({ steps, notifications = [] }) {
       const distinct = checkNotifications(notifications);
-      const outcome = await writer.request({ steps, notifications: distinct });
+      const outcome = await writer.request({ kind: 'unit', unit: { steps, notifications: distinct } });
       if (outcome.kind === 'committed') subscriptions.tell(distinct);
       return outcome;
+    },
+    async scrub() {
+      await repeatWhileLocked(() => writer.request({ kind: 'cut log' }), { clock: systemClock, lockTimeoutMs });
     },
     async subscribe(channel, listener) {
       return subscriptions.addWhen(() => reader.request({ kind: 'watch' }), channel, listener);
@@ -74,6 +85,50 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
       await Promise.all([writer.close(), reader.close()]);
     },
   };
+}
+
+/** Readers are short: whoever keeps the log from being cut is soon done. */
+async function repeatWhileLocked(
+  work: () => Promise<unknown>,
+  { clock, lockTimeoutMs }: { readonly clock: Clock; readonly lockTimeoutMs: number },
+): Promise<void> {
+  const deadline = clock.now() + lockTimeoutMs;
+  for (;;) {
+    try {
+      await work();
+      return;
+    } catch (error) {
+      const isLocked = error instanceof StorageError && error.code === 'storage.locked';
+      if (!isLocked || clock.now() >= deadline) throw error;
+    }
+    await clock.sleep(LOCKED_PAUSE_MS);
+  }
+}
+
+/** Only the reading half. What is not there is not made. */
+export async function openSqliteForReading<Schema>(
+  options: Pick<SqliteOptions, 'path' | 'lockTimeoutMs'>,
+): Promise<ReadOnlyDatabase<Schema>> {
+  const path = resolve(options.path);
+  requireDatabase(path);
+  const reader = await startThread<ReaderRequest, ReaderResult>({
+    entry: entryUrl(import.meta.url, './reader-thread'),
+    data: { ...options, path, pollMs: POLL_MS, origin: randomUUID() } satisfies ReaderThreadData,
+    maxWaiting: MAX_WAITING,
+    lost: 'storage.unavailable',
+    events: { notified: () => undefined, gap: () => undefined },
+  });
+  return {
+    read: sqliteReader<Schema>((sql, parameters) => reader.request({ kind: 'query', sql, parameters })),
+    close: () => reader.close(),
+  };
+}
+
+function requireDatabase(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === true) return;
+  throw new StorageError('storage.unavailable', 'There is no database yet.', {
+    fix: 'Look whether this is the home you mean; palyrad makes the database when it first starts.',
+  });
 }
 
 type Writer = ThreadClient<WriterRequest, WriterResult>;

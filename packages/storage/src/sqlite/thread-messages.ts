@@ -8,7 +8,8 @@ import type { StoredValue } from '../value.ts';
 export interface WriterThreadData {
   readonly path: string;
   readonly lockTimeoutMs: number;
-  readonly migrations: readonly RenderedMigration[];
+  /** Absent: the database is taken as it is found. */
+  readonly migrations: readonly RenderedMigration[] | undefined;
   readonly programs: readonly ProgramModule[];
   readonly origin: string;
 }
@@ -30,7 +31,10 @@ export type Answer<Result> =
   | { readonly id: number; readonly ok: true; readonly result: Result }
   | { readonly id: number; readonly ok: false; readonly error: StorageErrorData };
 
-export type WriterRequest = CommitUnit;
+export type WriterRequest =
+  | { readonly kind: 'unit'; readonly unit: CommitUnit }
+  /** After everything asked before it: nothing of it shall be left in the write-ahead log. */
+  | { readonly kind: 'cut log' };
 export type WriterResult = CommitOutcome;
 
 export type ReaderRequest =

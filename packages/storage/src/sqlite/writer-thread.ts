@@ -23,10 +23,13 @@ const port = parentPort as MessagePort;
 
 const MAX_UNITS_PER_COMMIT = 1024;
 
+type Outcome = DistributiveOmit<Answer<WriterResult>, 'id'>;
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
 try {
   const programs = await loadPrograms(data.programs);
   const opened = openForWriting(data);
-  migrate(opened, data.migrations);
+  if (data.migrations !== undefined) migrate(opened, data.migrations);
   opened.close();
   serve(createWriter({ programs, build: sqliteBuilder(), origin: data.origin, open: () => openForWriting(data) }));
   send({ kind: 'ready' });
@@ -59,14 +62,29 @@ function receive(): ToThread<WriterRequest> | undefined {
 }
 
 function commitAndAnswer(writer: Writer, requests: readonly Request<WriterRequest>[]): void {
-  const results = writer.commit(requests.map(({ body }) => body));
-  send({ kind: 'answers', answers: requests.map(({ id }, index) => toAnswer(id, results[index])) });
+  const units = requests.flatMap(({ body }) => (body.kind === 'unit' ? [body.unit] : []));
+  const { units: results, sealed } = units.length > 0 ? writer.commit(units) : { units: [], sealed: [] };
+  if (sealed.length > 0) send({ kind: 'notified', notifications: sealed });
+  const inOrder = results.values();
+  const answers = requests.map(({ id, body }) =>
+    body.kind === 'unit' ? toAnswer(id, inOrder.next().value) : { ...cutLog(writer), id },
+  );
+  send({ kind: 'answers', answers });
 }
 
 function toAnswer(id: number, result: UnitResult | undefined): Answer<WriterResult> {
   if (result !== undefined && 'outcome' in result) return { id, ok: true, result: result.outcome };
   const error = result?.error ?? new StorageError('storage.outcome_unknown', 'The writer gave no answer.');
   return { id, ok: false, error: toErrorData(error) };
+}
+
+function cutLog(writer: Writer): Outcome {
+  try {
+    writer.cutLog();
+    return { ok: true, result: { kind: 'committed', results: [] } };
+  } catch (error) {
+    return { ok: false, error: toErrorData(sqliteFault(error)) };
+  }
 }
 
 function send(message: FromThread<WriterResult>): void {

@@ -42,12 +42,12 @@ const unit = { steps: [], notifications: [{ channel: 'runs', payload: 'x' }] };
 test('after a failure of the disk the writer opens a new connection, also when that fails at first', async () => {
   const { writer, disk, end } = await failingDisk();
   disk.failAt = 'begin immediate';
-  expect(writer.commit([unit])).toMatchObject([{ error: { code: 'storage.io_failed' } }]);
+  expect(writer.commit([unit])).toMatchObject({ units: [{ error: { code: 'storage.io_failed' } }] });
   disk.isAway = true;
-  expect(writer.commit([unit])).toMatchObject([{ error: { code: 'storage.io_failed' } }]);
-  expect(writer.commit([unit])).toMatchObject([{ error: { code: 'storage.io_failed' } }]);
+  expect(writer.commit([unit])).toMatchObject({ units: [{ error: { code: 'storage.io_failed' } }] });
+  expect(writer.commit([unit])).toMatchObject({ units: [{ error: { code: 'storage.io_failed' } }] });
   Object.assign(disk, { failAt: '', isAway: false });
-  expect(writer.commit([unit])).toMatchObject([{ outcome: { kind: 'committed' } }]);
+  expect(writer.commit([unit])).toMatchObject({ units: [{ outcome: { kind: 'committed' } }] });
   expect(disk.opened).toBe(2);
   await end();
 });
@@ -56,9 +56,9 @@ test('a disk that fails at the flush leaves the outcome unknown, and says so to 
   const { writer, disk, end } = await failingDisk();
   disk.failAt = 'commit';
   const unknown = { error: { code: 'storage.outcome_unknown' } };
-  expect(writer.commit([unit, unit])).toMatchObject([unknown, unknown]);
+  expect(writer.commit([unit, unit])).toMatchObject({ units: [unknown, unknown] });
   disk.failAt = '';
-  expect(writer.commit([unit])).toMatchObject([{ outcome: { kind: 'committed' } }]);
+  expect(writer.commit([unit])).toMatchObject({ units: [{ outcome: { kind: 'committed' } }] });
   await end();
 });
 
@@ -70,7 +70,9 @@ test('old notifications are pruned, the newest 20,000 are kept', async () => {
   };
   for (let i = 0; i < 1000; i += 1) writer.commit([many]);
   const count = { kind: 'statement', sql: 'select count(*) as n from palyra_notifications', parameters: [] } as const;
-  expect(writer.commit([{ steps: [count] }])).toMatchObject([{ outcome: { results: [{ rows: [{ n: 20_000 }] }] } }]);
+  expect(writer.commit([{ steps: [count] }])).toMatchObject({
+    units: [{ outcome: { results: [{ rows: [{ n: 20_000 }] }] } }],
+  });
   await end();
 });
 
@@ -86,10 +88,12 @@ test('a unit that rolls the whole transaction back fails alone', async () => {
     ],
   });
   writer.commit([insert(1)]);
-  expect(writer.commit([insert(2), insert(1, 'or rollback'), insert(3)])).toMatchObject([
-    { outcome: { kind: 'committed' } },
-    { error: { code: 'storage.constraint_violated' } },
-    { outcome: { kind: 'committed' } },
-  ]);
+  expect(writer.commit([insert(2), insert(1, 'or rollback'), insert(3)])).toMatchObject({
+    units: [
+      { outcome: { kind: 'committed' } },
+      { error: { code: 'storage.constraint_violated' } },
+      { outcome: { kind: 'committed' } },
+    ],
+  });
   await end();
 });

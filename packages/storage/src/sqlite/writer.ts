@@ -1,12 +1,15 @@
 import type { UnitPrograms } from '../run-unit.ts';
+import { StorageError } from '../storage-error.ts';
 import type { CommitUnit } from '../unit.ts';
-import { commitBatch, type UnitResult } from './commit-batch.ts';
+import { type BatchResult, commitBatch } from './commit-batch.ts';
 import type { Connection } from './connection.ts';
 import { needsReopening, sqliteFault } from './sqlite-error.ts';
 
 export interface Writer {
-  /** One answer for each unit, in order. Never throws: a fault is every unit's answer. */
-  commit(units: readonly CommitUnit[]): readonly UnitResult[];
+  /** Never throws: a fault is every unit's answer. */
+  commit(units: readonly CommitUnit[]): BatchResult;
+  /** Empties the write-ahead log into the database and cuts it. Throws `StorageError`; `storage.locked` while others read. */
+  cutLog(): void;
   close(): void;
 }
 
@@ -40,18 +43,30 @@ export function createWriter({ open, ...context }: WriterDeps): Writer {
     commit(units) {
       try {
         connection ??= open();
-        const results = commitBatch(units, { ...context, connection });
+        const result = commitBatch(units, { ...context, connection });
         commits += 1;
         if (commits % COMMITS_BETWEEN_PRUNINGS === 0) prune(connection);
-        return results;
+        return result;
       } catch (error) {
         if (needsReopening(error)) {
           abandon(connection);
           connection = undefined;
         }
         const fault = sqliteFault(error);
-        return units.map(() => ({ error: fault }));
+        return { units: units.map(() => ({ error: fault })), sealed: [] };
       }
+    },
+    cutLog() {
+      connection ??= open();
+      try {
+        const { rows } = connection.query('pragma wal_checkpoint(truncate)', []);
+        if (rows[0]?.['busy'] === 0) return;
+      } catch (error) {
+        throw sqliteFault(error);
+      }
+      throw new StorageError('storage.locked', 'Somebody still reads what is in the write-ahead log.', {
+        fix: 'Try again in a moment.',
+      });
     },
     close() {
       connection?.close();
