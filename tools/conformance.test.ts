@@ -122,7 +122,7 @@ test.each([[[]], [['jcs']], [['jcs', 'a', 'b']]])('wrong usage is an error: %j',
     stdout: '',
     stderr:
       'error[conformance.usage]: A suite and a directory are needed.\n' +
-      'fix: Run: conformance SUITE DIR, where SUITE is one of jcs, cedar.\n',
+      'fix: Run: conformance SUITE DIR, where SUITE is one of jcs, cedar, merkle.\n',
   });
 });
 
@@ -130,7 +130,7 @@ test('an unknown suite is an error', async () => {
   expect(await conformance('constructor', VECTORS)).toEqual({
     exitCode: 2,
     stdout: '',
-    stderr: 'error[conformance.unknown_suite]: There is no suite of that name.\nfix: Name one of jcs, cedar.\n',
+    stderr: 'error[conformance.unknown_suite]: There is no suite of that name.\nfix: Name one of jcs, cedar, merkle.\n',
   });
 });
 

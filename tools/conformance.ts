@@ -1,6 +1,7 @@
 import { describeError } from '@palyra/primitives';
 import { run as runCedar } from './conformance/cedar.ts';
 import { run as runJcs } from './conformance/jcs.ts';
+import { run as runMerkle } from './conformance/merkle.ts';
 import { ConformanceError, type RunSuite } from './conformance/suite.ts';
 
 /**
@@ -12,6 +13,7 @@ import { ConformanceError, type RunSuite } from './conformance/suite.ts';
 const SUITES: ReadonlyMap<string, RunSuite> = new Map([
   ['jcs', runJcs],
   ['cedar', runCedar],
+  ['merkle', runMerkle],
 ]);
 
 async function main(args: readonly string[]): Promise<number> {

@@ -31,6 +31,7 @@ export const SYSTEM_PACKAGES = {
     { apt: 'util-linux', needs: ['setpriv', 'unshare'], why: 'tests run as an ordinary user and without network' },
     { apt: 'iproute2', needs: ['ip'], in: ['/usr/sbin', '/sbin'], why: 'tests without network still need loopback' },
     { apt: 'procps', needs: ['ps'], why: 'tests look for processes left behind' },
+    { apt: 'openssl', needs: ['openssl'], why: 'attestations are verified by a program that is not ours' },
   ],
   bench: [],
 };

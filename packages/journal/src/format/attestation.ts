@@ -1,0 +1,112 @@
+import { canonicalJson, type JsonValue } from '@palyra/primitives/browser';
+import { JournalError } from '../journal-error.ts';
+import { contradictionIn } from './attestation-contradiction.ts';
+import { attestationFields, type ToolAttestation } from './attestation-fields.ts';
+import { textOf, utf8 } from './bytes.ts';
+import { checkShape, choice, digest, object, text } from './check-shape.ts';
+import type { Sha256, Signer } from './crypto.ts';
+import { type Envelope, signEnvelope } from './dsse.ts';
+import { parseCanonical } from './parse-canonical.ts';
+
+export type {
+  Anchor,
+  AttestedApproval,
+  AttestedDecision,
+  AttestedOutcome,
+  EgressConnection,
+  SandboxFact,
+  ToolAttestation,
+} from './attestation-fields.ts';
+
+export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+export const PREDICATE_TYPE = 'https://palyra.dev/attestation/tool-call/v1';
+export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
+export const MAX_PAYLOAD: number = 1024 * 1024;
+
+/** In-toto Statement v1 with one subject. */
+interface Statement {
+  readonly _type: typeof STATEMENT_TYPE;
+  readonly subject: readonly [Subject];
+  readonly predicateType: typeof PREDICATE_TYPE;
+  readonly predicate: ToolAttestation;
+}
+
+interface Subject {
+  readonly name: string;
+  readonly digest: { readonly sha256: string };
+}
+
+const subject = object<Subject>({ name: text, digest: object<Subject['digest']>({ sha256: digest }) });
+
+const statement = object<Statement>({
+  _type: choice(STATEMENT_TYPE),
+  subject: (value, fault): value is Statement['subject'] => {
+    if (Array.isArray(value) && value.length === 1) return subject(value[0], fault);
+    fault.reason = 'is not a list of one subject';
+    return false;
+  },
+  predicateType: choice(PREDICATE_TYPE),
+  predicate: attestationFields,
+});
+
+/** The statement as canonical JSON: the payload of its envelope. Throws `journal.invalid_envelope`. */
+export function writeAttestation(attestation: ToolAttestation): Uint8Array {
+  const written: Statement = {
+    _type: STATEMENT_TYPE,
+    subject: [subjectOf(attestation)],
+    predicateType: PREDICATE_TYPE,
+    predicate: attestation,
+  };
+  const payload = utf8(canonical(written));
+  // What was written is checked, not what was given: it is the former that will be signed.
+  readAttestation(payload);
+  return payload;
+}
+
+/** Throws `journal.invalid_envelope` for anything but what `writeAttestation` gives. */
+export function readAttestation(payload: Uint8Array): ToolAttestation {
+  if (payload.length > MAX_PAYLOAD) throw invalid(`is longer than ${MAX_PAYLOAD} bytes.`);
+  // SECURITY: T-31 — one spelling, or what is signed here could be read as something else elsewhere.
+  const value = parseCanonical(textOf(payload) ?? '');
+  if (value === undefined) throw invalid('is not canonical JSON.');
+  const found = checkShape(value, statement, (what) => invalid(`is malformed. ${what}`));
+  const { predicate } = found;
+  const expected = subjectOf(predicate);
+  const [{ name, digest: of }] = found.subject;
+  // SECURITY: T-31 — other verifiers look at the subject only; it must not speak of another call than the predicate.
+  if (name !== expected.name || of.sha256 !== expected.digest.sha256) throw invalid('is about another call.');
+  const contradiction = contradictionIn(predicate);
+  if (contradiction !== undefined) throw invalid(`contradicts itself: ${contradiction}.`);
+  return predicate;
+}
+
+/** The attestation in an opened envelope. Throws `journal.invalid_envelope`; the signature is not looked at. */
+export function attestationIn({ payloadType, payload }: Envelope): ToolAttestation {
+  if (payloadType !== PAYLOAD_TYPE) throw invalid('is in an envelope for something else.');
+  return readAttestation(payload);
+}
+
+/** The text of the signed envelope. Throws `journal.invalid_envelope`. */
+export function signAttestation(attestation: ToolAttestation, signer: Signer, sha256: Sha256): string {
+  return signEnvelope(PAYLOAD_TYPE, writeAttestation(attestation), { signer, sha256 });
+}
+
+function subjectOf({ call_id, execution_sha256 }: ToolAttestation): Subject {
+  return { name: `palyra:call:${call_id}`, digest: { sha256: execution_sha256 } };
+}
+
+/** Any object, because what was given may not be what its type says. */
+function canonical(value: unknown): string {
+  try {
+    return canonicalJson(value as JsonValue);
+  } catch (cause) {
+    throw invalid('holds what JSON cannot say.', cause);
+  }
+}
+
+function invalid(what: string, cause?: unknown): JournalError {
+  return new JournalError('journal.invalid_envelope', `An attestation ${what}`, {
+    fix: 'docs/reference/journal.md lists the fields of an attestation.',
+    ...(cause === undefined ? {} : { cause }),
+  });
+}

@@ -1,0 +1,149 @@
+import { canonicalJson, type JsonObject } from '@palyra/primitives/browser';
+import { JournalError } from '../journal-error.ts';
+import { concat, uint32, uint64, utf8 } from './bytes.ts';
+import { checkEntryData } from './check-data.ts';
+import type { Sha256 } from './crypto.ts';
+import { ENTRY_KINDS, type EntryData, type EntryKind, isEntryKind } from './entry-kinds.ts';
+import { HASH_BYTES } from './merkle-tree.ts';
+
+/**
+ * An entry as it is stored, exported and hashed; everything here is covered by its hash. `data` stays the text that was
+ * hashed, so that nobody need trust a second spelling of it.
+ */
+export interface StoredEntry {
+  readonly origin: string;
+  /** Counted from 0 in each origin. */
+  readonly seq: number;
+  /** The hash of the entry before; 32 zero bytes for the first. */
+  readonly previous: Uint8Array;
+  /** Milliseconds since the Unix epoch, by the clock of the daemon that wrote it. Order is by `seq`, not by this. */
+  readonly time: number;
+  readonly actor: string;
+  readonly kind: string;
+  readonly version: number;
+  /** Canonical JSON (RFC 8785). */
+  readonly data: string;
+}
+
+export const ENTRY_FORMAT = 'palyra.entry/1';
+
+const LEAF = new Uint8Array([0]);
+const FORMAT_BYTES = utf8(ENTRY_FORMAT);
+
+/**
+ * Each field preceded by its length in four bytes, so that no two entries share an encoding. Throws
+ * `journal.invalid_entry` for fields that have no encoding.
+ */
+export function encodeEntry(entry: StoredEntry): Uint8Array {
+  if (!isEncodable(entry)) {
+    throw new JournalError('journal.invalid_entry', 'An entry has a field that cannot be written.');
+  }
+  const fields = [
+    FORMAT_BYTES,
+    utf8(entry.origin),
+    uint64(entry.seq),
+    entry.previous,
+    uint64(entry.time),
+    utf8(entry.actor),
+    utf8(entry.kind),
+    uint32(entry.version),
+    utf8(entry.data),
+  ];
+  return concat(...fields.flatMap((field) => [uint32(field.length), field]));
+}
+
+/**
+ * SECURITY: T-31 — bytes would be found for these too, but for another entry: half a surrogate pair becomes U+FFFD, and a
+ * number outside its range becomes one inside.
+ */
+function isEncodable({ origin, seq, previous, time, actor: by, kind, version, data }: StoredEntry): boolean {
+  return (
+    [seq, time, version].every((value) => Number.isSafeInteger(value) && value >= 0) &&
+    version < 2 ** 32 &&
+    previous.length === HASH_BYTES &&
+    [origin, by, kind, data].every((text) => text.isWellFormed())
+  );
+}
+
+/**
+ * The hash that the next entry links to, which is also the entry's leaf in the Merkle tree (RFC 6962, section 2.1).
+ * Throws as `encodeEntry` does.
+ */
+export function entryHash(entry: StoredEntry, sha256: Sha256): Uint8Array {
+  return sha256(LEAF, encodeEntry(entry));
+}
+
+/** Who caused an entry: one of the server's principals, with the device that proved it, or the daemon itself. */
+const ACTOR = /^(?:user|agent|service|daemon):[A-Za-z0-9][A-Za-z0-9._:@/+-]{0,127}(?:#[0-7][0-9A-HJKMNP-TV-Z]{25})?$/;
+
+declare const actor: unique symbol;
+
+/** Made by the server from a proven credential, never from what a caller wrote. */
+export type Actor = string & { readonly [actor]: true };
+
+/** Throws `journal.invalid_actor`. */
+export function parseActor(text: string): Actor {
+  if (ACTOR.test(text)) return text as Actor;
+  throw new JournalError(
+    'journal.invalid_actor',
+    'An actor is written as user:NAME, agent:NAME, service:NAME or daemon:NAME.',
+  );
+}
+
+export type TypedEntry = { [Kind in EntryKind]: TypedEntryOf<Kind> }[EntryKind];
+
+interface TypedEntryOf<Kind extends EntryKind> {
+  readonly kind: Kind;
+  readonly data: EntryData<Kind>;
+}
+
+/**
+ * The typed view of a stored entry. Throws `journal.invalid_entry` for a kind or version this program does not know, and
+ * for data that is not valid or not spelled canonically.
+ */
+export function readEntry({ kind, version, data, actor: by }: Omit<StoredEntry, 'previous'>): TypedEntry {
+  parseActor(by);
+  if (!isEntryKind(kind) || ENTRY_KINDS[kind].version !== version) {
+    throw new JournalError(
+      'journal.invalid_entry',
+      'An entry is of a kind or version that this program does not know.',
+      {
+        fix: 'Use the verifier of a newer release.',
+      },
+    );
+  }
+  return { kind, data: checkEntryData(kind, parseCanonical(data)) } as TypedEntry;
+}
+
+function parseCanonical(text: string): JsonObject {
+  try {
+    // One spelling only: a text with a repeated key, or any other doubt, does not come out as it went in.
+    const value = JSON.parse(text) as JsonObject;
+    if (canonicalJson(value) === text) return value;
+  } catch {
+    // Said below, for both.
+  }
+  throw new JournalError('journal.invalid_entry', 'The data of an entry is not canonical JSON.');
+}
+
+/** What entries can be searched by; always derived from the entry, never stored on its own authority. */
+export interface EntryIndex {
+  readonly run_id: string | null;
+  readonly session_id: string | null;
+  readonly call_id: string | null;
+  readonly principal: string;
+  readonly tool: string | null;
+  readonly outcome: string | null;
+}
+
+export function indexOf(by: string, data: Readonly<Record<string, unknown>>): EntryIndex {
+  const text = (name: string) => (typeof data[name] === 'string' ? data[name] : null);
+  return {
+    run_id: text('run_id'),
+    session_id: text('session_id'),
+    call_id: text('call_id'),
+    principal: text('principal') ?? by.replace(/#.*$/, ''),
+    tool: text('tool'),
+    outcome: text('outcome') ?? text('decision'),
+  };
+}
