@@ -1,8 +1,16 @@
 export type { Database, ReadQueries, Subscription, SubscriptionEvent, WriteQueries } from './database.ts';
 export type { ColumnTypes, Migration } from './migration.ts';
 export { type DatabaseOptions, openDatabase, openForReading, type ReadOnlyDatabase } from './open-database.ts';
-export { change, type ProgramModule, type ProgramRun, rowsOf, type WriterProgram } from './program.ts';
+export {
+  change,
+  type ProgramContext,
+  type ProgramModule,
+  type ProgramRun,
+  rowsOf,
+  type WriterProgram,
+} from './program.ts';
 export { STORAGE_ERRORS, StorageError, type StorageErrorCode } from './storage-error.ts';
+export type { TransactionMemory } from './transaction-memory.ts';
 export {
   type CommitOutcome,
   type CommitUnit,

@@ -1,5 +1,6 @@
 import type { Compilable, Kysely } from 'kysely';
 import { StorageError } from './storage-error.ts';
+import type { TransactionMemory } from './transaction-memory.ts';
 import { compiledStep, type Notification, type StatementStep } from './unit.ts';
 import type { Row } from './value.ts';
 
@@ -13,15 +14,20 @@ export interface QueryResult {
  * handed their results, so the same program runs synchronously in SQLite's writer thread and asynchronously on
  * PostgreSQL, and can do nothing else in between. Programs of one name never run at the same time.
  */
-export interface WriterProgram<Input = never, Output = unknown, Settings = never> {
+export interface WriterProgram<Input = never, Output = unknown, Settings = never, Memory = never> {
   readonly name: string;
-  run(build: Kysely<never>, input: Input, settings: Settings): ProgramRun<Output>;
+  run(build: Kysely<never>, input: Input, context: ProgramContext<Settings, Memory>): ProgramRun<Output>;
   /**
    * The last act of every transaction in which the program ran, once for all units that share it, such as signing what
    * they added. It must say whether there is anything to do by looking: the units may have come to nothing. Returns what
    * to tell subscribers. When it fails, nothing of the transaction is kept.
    */
-  seal?(build: Kysely<never>, settings: Settings): ProgramRun<readonly Notification[]>;
+  seal?(build: Kysely<never>, context: ProgramContext<Settings, Memory>): ProgramRun<readonly Notification[]>;
+}
+
+export interface ProgramContext<Settings, Memory> {
+  readonly settings: Settings;
+  readonly memory: TransactionMemory<Memory>;
 }
 
 export type ProgramRun<Output> = Generator<StatementStep, Output, QueryResult>;

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { LoadedProgram, ProgramRun, QueryResult } from './program.ts';
 import { StorageError } from './storage-error.ts';
+import type { TransactionMemories } from './transaction-memory.ts';
 import {
   type CommitOutcome,
   type CommitUnit,
@@ -17,13 +18,18 @@ export interface UnitPrograms {
   readonly programs: ReadonlyMap<string, LoadedProgram>;
 }
 
+/** In one transaction. */
+export interface TransactionPrograms extends UnitPrograms {
+  readonly memories: TransactionMemories;
+}
+
 type Conflict = Extract<CommitOutcome, { kind: 'conflict' }>;
 
 /**
  * The meaning of a unit, written once for all drivers: it yields statements and is handed their results. The driver
  * opens the transaction before and commits after `committed`, rolls back after `conflict` and on anything thrown.
  */
-export function* runUnit(unit: CommitUnit, context: UnitPrograms): ProgramRun<CommitOutcome> {
+export function* runUnit(unit: CommitUnit, context: TransactionPrograms): ProgramRun<CommitOutcome> {
   const results: StepResult[] = [];
   for (const [index, step] of unit.steps.entries()) {
     const outcome =
@@ -44,12 +50,13 @@ function* runStatement(step: StatementStep, index: number): ProgramRun<StepResul
 function* runProgram(
   step: ProgramStep,
   index: number,
-  { build, programs }: UnitPrograms,
+  { build, programs, memories }: TransactionPrograms,
 ): ProgramRun<StepResult | Conflict> {
   const loaded = programs.get(step.name);
   if (loaded === undefined)
     throw new StorageError('storage.program_failed', `No program is registered as ${step.name}.`);
-  const run = loaded.program.run(build, step.input as never, loaded.settings as never);
+  const context = { settings: loaded.settings as never, memory: memories.of(step.name) };
+  const run = loaded.program.run(build, step.input as never, context);
   const ended = yield* drive(step.name, run);
   if ('failed' in ended) {
     return { kind: 'conflict', step: index, expected: ended.failed.expected, actual: ended.failed.actual };
@@ -65,13 +72,16 @@ export function programsIn(units: readonly CommitUnit[]): ReadonlySet<string> {
 /** The end of a transaction: throws when a program does not seal, and then the driver keeps nothing. */
 export function* sealPrograms(
   names: ReadonlySet<string>,
-  { build, programs }: UnitPrograms,
+  { build, programs, memories }: TransactionPrograms,
 ): ProgramRun<readonly Notification[]> {
   const told: Notification[] = [];
   for (const name of names) {
     const loaded = programs.get(name);
     if (loaded?.program.seal === undefined) continue;
-    const ended = yield* drive(name, loaded.program.seal(build, loaded.settings as never));
+    const ended = yield* drive(
+      name,
+      loaded.program.seal(build, { settings: loaded.settings as never, memory: memories.of(name) }),
+    );
     if ('failed' in ended) throw new StorageError('storage.program_failed', `The program ${name} could not seal.`);
     told.push(...(ended.output as readonly Notification[]));
   }
@@ -118,11 +128,23 @@ function refuseTransactionControl(sql: string): void {
 
 /** Before the commit: an output that cannot travel to the caller must not leave it in doubt about a unit that happened. */
 function cloneOf(name: string, output: unknown): unknown {
+  if (isPlain(output)) return output;
   try {
     return structuredClone(output);
   } catch (cause) {
     throw new StorageError('storage.program_failed', `The program ${name} returned what cannot be sent.`, { cause });
   }
+}
+
+const PLAIN_DEPTH = 4;
+
+/** Certainly can travel: text and numbers, and lists and records of them. Most outputs are no more, and stay as they are. */
+function isPlain(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string' || typeof value === 'number' || value === null || value === undefined) return true;
+  // A cycle has no bottom; what is that deep is cloned.
+  if (depth === PLAIN_DEPTH || typeof value !== 'object') return false;
+  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return false;
+  return Object.values(value).every((inner) => isPlain(inner, depth + 1));
 }
 
 function wrongCount(step: StatementStep, result: QueryResult): WrongCount | undefined {

@@ -1,5 +1,25 @@
+export type { AcknowledgingProcess } from './acknowledging-process.ts';
 export { type CapturedLine, type CaptureLogger, createCaptureLogger } from './capture-logger.ts';
 export { createFakeClock, type FakeClock } from './fake-clock.ts';
+export { journalFaults } from './journal-contract/check-journal.ts';
+export { describeJournalContract, type RemovableJournalPlace } from './journal-contract/describe-journal-contract.ts';
+export {
+  bodyDirectoryOf,
+  type JournalHome,
+  type JournalHomeOptions,
+  type JournalPlace,
+  keyDirectoryOf,
+  openJournalDatabase,
+  openJournalHome,
+} from './journal-contract/journal-home.ts';
+export { startJournalProcess } from './journal-contract/journal-process.ts';
+export {
+  attestSampleCall,
+  createSampleCalls,
+  SAMPLE_ACTOR,
+  SAMPLE_SNAPSHOT,
+  type SampleCalls,
+} from './journal-contract/sample-calls.ts';
 export {
   type OrdinaryUser,
   type OrdinaryUserCommand,
@@ -40,5 +60,5 @@ export {
   openLedger,
   putAccount,
 } from './storage-contract/ledger-database.ts';
-export { type LedgerProcess, startLedgerProcess } from './storage-contract/ledger-process.ts';
+export { startLedgerProcess } from './storage-contract/ledger-process.ts';
 export { createTemporaryHome, type TemporaryHome } from './temporary-home.ts';

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { ProgramRun } from '../program.ts';
 import { programsIn, runUnit, sealPrograms, type UnitPrograms } from '../run-unit.ts';
 import { StorageError } from '../storage-error.ts';
+import { createMemories } from '../transaction-memory.ts';
 import type { CommitOutcome, CommitUnit, Notification } from '../unit.ts';
 import { NOTIFY_CHANNEL } from './listen.ts';
 import { type Patience, repeatWhileAway } from './patience.ts';
@@ -68,7 +69,8 @@ async function lockPrograms(client: pg.PoolClient, unit: CommitUnit): Promise<vo
   }
 }
 
-async function runWhole(client: pg.PoolClient, unit: CommitUnit, context: UnitPrograms): Promise<CommitOutcome> {
+async function runWhole(client: pg.PoolClient, unit: CommitUnit, programs: UnitPrograms): Promise<CommitOutcome> {
+  const context = { ...programs, memories: createMemories() };
   const outcome = await drive(client, runUnit(unit, context));
   if (outcome.kind === 'conflict') return outcome;
   const sealed = await drive(client, sealPrograms(programsIn([unit]), context));

@@ -10,7 +10,7 @@ import { commitUnit } from './commit-unit.ts';
 import { postgresBuilder, postgresReader } from './dialect.ts';
 import { createListener } from './listen.ts';
 import { migrate, POSTGRES_TYPES } from './migrate.ts';
-import { repeatWhileAway } from './patience.ts';
+import { type Patience, repeatWhileAway } from './patience.ts';
 import { createPools, type Pools } from './pools.ts';
 import { createTurnstile } from './turnstile.ts';
 import { forgetOldMarks, UNITS_MIGRATION } from './unit-mark.ts';
@@ -38,12 +38,12 @@ export async function openPostgres<Schema>(options: PostgresOptions): Promise<Da
   const programs = await loadPrograms(options.programs);
   const subscriptions = createSubscriptions(logger);
   const pools = createPools({ ...options, answerTimeoutMs: options.lockTimeoutMs + patienceMs });
-  await migrateAs(options.migrations, pools).catch(async (error: unknown) => {
+  const patience = { clock, patienceMs };
+  await migrateAs(options.migrations, pools, patience).catch(async (error: unknown) => {
     await pools.close();
     throw error;
   });
   const listener = createListener({ connect: pools.connectAlone, subscriptions, clock, logger });
-  const patience = { clock, patienceMs };
   const writing = createTurnstile(options.poolSize, MAX_WAITING);
   const reading = createTurnstile(options.poolSize, MAX_WAITING);
   const context = { ...patience, pool: pools.writing, programs, build: postgresBuilder<never>() };
@@ -100,22 +100,31 @@ export async function openPostgres<Schema>(options: PostgresOptions): Promise<Da
   };
 }
 
-async function migrateAs(migrations: PostgresOptions['migrations'], pools: Pools): Promise<void> {
-  if (migrations === 'as found') return;
-  await migrate(pools.writing, renderMigrations([UNITS_MIGRATION, ...migrations], POSTGRES_TYPES));
+async function migrateAs(migrations: PostgresOptions['migrations'], pools: Pools, patience: Patience): Promise<void> {
+  if (migrations === 'as found') await requireDatabase(pools, patience);
+  else await migrate(pools.writing, renderMigrations([UNITS_MIGRATION, ...migrations], POSTGRES_TYPES));
+}
+
+/** Whoever opens is told that there is no database, not whoever first reads. */
+async function requireDatabase(pools: Pools, patience: Patience): Promise<void> {
+  await repeatWhileAway(() => pools.query('select 1', []), patience);
 }
 
 /** Only the reading half. */
-export function openPostgresForReading<Schema>(
+export async function openPostgresForReading<Schema>(
   options: Pick<PostgresOptions, 'url' | 'poolSize' | 'lockTimeoutMs' | 'patienceMs'>,
 ): Promise<ReadOnlyDatabase<Schema>> {
   const patience = { clock: systemClock, patienceMs: options.patienceMs ?? PATIENCE_MS };
   const pools = createPools({ ...options, answerTimeoutMs: options.lockTimeoutMs + patience.patienceMs });
   const reading = createTurnstile(options.poolSize, MAX_WAITING);
-  return Promise.resolve({
+  await requireDatabase(pools, patience).catch(async (error: unknown) => {
+    await pools.close();
+    throw error;
+  });
+  return {
     read: postgresReader<Schema>((sql, parameters) =>
       reading.pass(() => repeatWhileAway(() => pools.query(sql, parameters), patience)),
     ),
     close: () => pools.close(),
-  });
+  };
 }

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ProgramRun } from '../program.ts';
 import { programsIn, runUnit, sealPrograms, type UnitPrograms } from '../run-unit.ts';
 import { StorageError } from '../storage-error.ts';
+import { createMemories, type TransactionMemories } from '../transaction-memory.ts';
 import type { CommitOutcome, CommitUnit, Notification } from '../unit.ts';
 import type { Connection } from './connection.ts';
 import { diskFailed, sqliteFault } from './sqlite-error.ts';
@@ -22,11 +23,61 @@ export interface BatchContext extends UnitPrograms {
 }
 
 /**
- * One transaction and one flush for all units that were waiting: each unit has its own savepoint, so a conflict or a
- * fault undoes that unit alone, and nobody is told anything before the commit. Throws when no unit was written, and
- * `storage.outcome_unknown` when the disk failed at the very end and only the next start will show what is on it.
+ * One transaction and one flush for all units that were waiting, and nobody is told anything before the commit. Throws
+ * when no unit was written, and `storage.outcome_unknown` when the disk failed at the very end and only the next start
+ * will show what is on it.
  */
 export function commitBatch(units: readonly CommitUnit[], context: BatchContext): BatchResult {
+  // Savepoints cost as much as many a unit, and there is seldom anything to undo: then all of it is done again with them.
+  return commitUnlessOneFails(units, context) ?? commitWithSavepoints(units, context);
+}
+
+interface Transaction extends BatchContext {
+  readonly memories: TransactionMemories;
+}
+
+function commitUnlessOneFails(units: readonly CommitUnit[], batch: BatchContext): BatchResult | undefined {
+  const { database } = batch.connection;
+  const context = { ...batch, memories: createMemories() };
+  database.exec('begin immediate');
+  try {
+    const results = runWithoutSavepoints(units, context);
+    if (results !== undefined) return sealAndFlush(units, results, context);
+    database.exec('rollback');
+    return undefined;
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback');
+    if (isOneUnitsFault(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Undefined when a unit met a conflict or a fault, and something must be undone. */
+function runWithoutSavepoints(units: readonly CommitUnit[], context: Transaction): UnitResult[] | undefined {
+  const results: UnitResult[] = [];
+  for (const unit of units) {
+    const result = runAlone(unit, context);
+    if (result === undefined) return undefined;
+    results.push(result);
+  }
+  return results;
+}
+
+function runAlone(unit: CommitUnit, context: Transaction): UnitResult | undefined {
+  try {
+    const outcome = drive(runUnit(unit, context), context);
+    if (outcome.kind === 'conflict') return undefined;
+    tell(unit.notifications ?? [], context);
+    return { outcome };
+  } catch (error) {
+    // Some faults (disk full, I/O) end the whole transaction: then every unit in it has failed, not just this one.
+    if (!context.connection.database.isTransaction) throw error;
+    return undefined;
+  }
+}
+
+/** Each unit has its own savepoint, so a conflict or a fault undoes that unit alone. */
+function commitWithSavepoints(units: readonly CommitUnit[], context: BatchContext): BatchResult {
   try {
     return commitTogether(units, context);
   } catch (error) {
@@ -49,19 +100,24 @@ function commitAlone(unit: CommitUnit, context: BatchContext): BatchResult {
   }
 }
 
-function commitTogether(units: readonly CommitUnit[], context: BatchContext): BatchResult {
-  const { database } = context.connection;
+function commitTogether(units: readonly CommitUnit[], batch: BatchContext): BatchResult {
+  const { database } = batch.connection;
+  const context = { ...batch, memories: createMemories() };
   database.exec('begin immediate');
   try {
     const results = units.map((unit) => runInSavepoint(unit, context));
-    const sealed = drive(sealPrograms(programsIn(units), context), context);
-    tell(sealed, context);
-    flush(database);
-    return { units: results, sealed };
+    return sealAndFlush(units, results, context);
   } catch (error) {
     if (database.isTransaction) database.exec('rollback');
     throw error;
   }
+}
+
+function sealAndFlush(units: readonly CommitUnit[], results: readonly UnitResult[], context: Transaction): BatchResult {
+  const sealed = drive(sealPrograms(programsIn(units), context), context);
+  tell(sealed, context);
+  flush(context.connection.database);
+  return { units: results, sealed };
 }
 
 function flush(database: DatabaseSync): void {
@@ -76,19 +132,24 @@ function flush(database: DatabaseSync): void {
   }
 }
 
-function runInSavepoint(unit: CommitUnit, context: BatchContext): UnitResult {
-  const { connection } = context;
+function runInSavepoint(unit: CommitUnit, context: Transaction): UnitResult {
+  const { connection, memories } = context;
+  const forget = memories.mark();
+  const undo = () => {
+    connection.query('rollback to unit', []);
+    forget();
+  };
   connection.query('savepoint unit', []);
   try {
     const outcome = drive(runUnit(unit, context), context);
     if (outcome.kind === 'committed') tell(unit.notifications ?? [], context);
-    else connection.query('rollback to unit', []);
+    else undo();
     connection.query('release unit', []);
     return { outcome };
   } catch (error) {
     // Some faults (disk full, I/O) end the whole transaction: then every unit in it has failed, not just this one.
     if (!connection.database.isTransaction) throw error;
-    connection.query('rollback to unit', []);
+    undo();
     connection.query('release unit', []);
     return { error: sqliteFault(error) };
   }

@@ -54,29 +54,41 @@ function connect(
   }
 }
 
+interface Prepared {
+  readonly statement: StatementSync;
+  /** Asking SQLite each time takes longer than many a statement. */
+  readonly hasRows: boolean;
+}
+
 function withStatements(database: DatabaseSync): Connection {
-  const statements = new Map<string, StatementSync>();
+  const statements = new Map<string, Prepared>();
   return {
     database,
     query(sql, parameters) {
-      const prepared = statements.get(sql) ?? database.prepare(sql);
-      remember(statements, sql, prepared);
-      if (prepared.columns().length > 0) {
-        const rows = prepared.all(...parameters) as Row[];
+      const { statement, hasRows } = statements.get(sql) ?? prepare(database, sql);
+      remember(statements, sql, { statement, hasRows });
+      if (hasRows) {
+        const rows = statement.all(...parameters) as Row[];
         return { rowCount: rows.length, rows };
       }
-      return { rowCount: Number(prepared.run(...parameters).changes), rows: [] };
+      return { rowCount: Number(statement.run(...parameters).changes), rows: [] };
     },
     close: () => database.close(),
   };
 }
 
+function prepare(database: DatabaseSync, sql: string): Prepared {
+  const statement = database.prepare(sql);
+  return { statement, hasRows: statement.columns().length > 0 };
+}
+
 /** Most recently used last, so that the first one is the one to forget. */
-function remember(statements: Map<string, StatementSync>, sql: string, prepared: StatementSync): void {
+function remember(statements: Map<string, Prepared>, sql: string, prepared: Prepared): void {
   statements.delete(sql);
   statements.set(sql, prepared);
+  if (statements.size <= CACHED_STATEMENTS) return;
   const [oldest] = statements.keys();
-  if (statements.size > CACHED_STATEMENTS && oldest !== undefined) statements.delete(oldest);
+  if (oldest !== undefined) statements.delete(oldest);
 }
 
 /** SQLite gives its journal files the mode of the main file, so this one decision covers them all. */

@@ -4,6 +4,7 @@ import { StorageError, toErrorData } from '../storage-error.ts';
 import type { UnitResult } from './commit-batch.ts';
 import { openForWriting } from './connection.ts';
 import { sqliteBuilder } from './dialect.ts';
+import { createPlaceCheck, requireFile } from './files-in-place.ts';
 import { migrate } from './migrate.ts';
 import { sqliteFault } from './sqlite-error.ts';
 import type {
@@ -15,7 +16,7 @@ import type {
   WriterResult,
   WriterThreadData,
 } from './thread-messages.ts';
-import { createWriter, type Writer } from './writer.ts';
+import { createWriter, type Writer, type WriterConnection } from './writer.ts';
 
 /** Owns the only connection of this process that writes. It alone waits on the disk. */
 const data = workerData as WriterThreadData;
@@ -31,10 +32,16 @@ try {
   const opened = openForWriting(data);
   if (data.migrations !== undefined) migrate(opened, data.migrations);
   opened.close();
-  serve(createWriter({ programs, build: sqliteBuilder(), origin: data.origin, open: () => openForWriting(data) }));
+  serve(createWriter({ programs, build: sqliteBuilder(), origin: data.origin, open: openAgain }));
   send({ kind: 'ready' });
 } catch (error) {
   send({ kind: 'failed', error: toErrorData(sqliteFault(error)) });
+}
+
+/** What was there a moment ago. */
+function openAgain(): WriterConnection {
+  requireFile(data.path);
+  return { ...openForWriting(data), requireInPlace: createPlaceCheck(data.path) };
 }
 
 function serve(writer: Writer): void {

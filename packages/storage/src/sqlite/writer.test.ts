@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { createTemporaryHome } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 import { renderMigrations } from '../migration.ts';
-import { type Connection, openForWriting } from './connection.ts';
+import { openForWriting } from './connection.ts';
 import { sqliteBuilder } from './dialect.ts';
 import { migrate, NOTIFICATIONS_MIGRATION, SQLITE_TYPES } from './migrate.ts';
-import { createWriter } from './writer.ts';
+import { createWriter, type WriterConnection } from './writer.ts';
 
 const IOERR_WRITE = 778;
 
@@ -18,7 +18,7 @@ async function failingDisk() {
   first.close();
   const disk = { failAt: '', isAway: false, opened: 0 };
   const fault = () => Object.assign(new Error('disk I/O error'), { errcode: IOERR_WRITE });
-  const open = (): Connection => {
+  const open = (): WriterConnection => {
     if (disk.isAway) throw fault();
     disk.opened += 1;
     const connection = openForWriting(options);
@@ -27,7 +27,7 @@ async function failingDisk() {
       if (sql === disk.failAt) throw fault();
       exec(sql);
     };
-    return connection;
+    return { ...connection, requireInPlace: () => undefined };
   };
   const writer = createWriter({ open, programs: new Map(), build: sqliteBuilder(), origin: 'me' });
   const end = async () => {

@@ -17,7 +17,12 @@ export interface WriterDeps extends UnitPrograms {
   /** Distinguishes this process's notifications from those of others. */
   readonly origin: string;
   /** Throws `StorageError`. */
-  open(): Connection;
+  open(): WriterConnection;
+}
+
+export interface WriterConnection extends Connection {
+  /** Throws `storage.unavailable` when what is written now would be found by nobody. */
+  requireInPlace(): void;
 }
 
 /** Other processes look at least every few hundred milliseconds, so this is hours of ordinary use. */
@@ -26,7 +31,7 @@ const COMMITS_BETWEEN_PRUNINGS = 1000;
 
 /** Commits batches on a connection that it replaces after the disk failed. Throws what `open` throws the first time. */
 export function createWriter({ open, ...context }: WriterDeps): Writer {
-  let connection: Connection | undefined = open();
+  let connection: WriterConnection | undefined = open();
   let commits = 0;
 
   const prune = (current: Connection) => {
@@ -43,6 +48,7 @@ export function createWriter({ open, ...context }: WriterDeps): Writer {
     commit(units) {
       try {
         connection ??= open();
+        connection.requireInPlace();
         const result = commitBatch(units, { ...context, connection });
         commits += 1;
         if (commits % COMMITS_BETWEEN_PRUNINGS === 0) prune(connection);

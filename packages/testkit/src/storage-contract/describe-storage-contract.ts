@@ -1,7 +1,10 @@
 import { describe } from 'vitest';
+import { describeErasing } from './describe-erasing.ts';
+import { describeInspecting } from './describe-inspecting.ts';
 import { describeMigrations } from './describe-migrations.ts';
 import { describeNotifications } from './describe-notifications.ts';
 import { describeReading } from './describe-reading.ts';
+import { describeSeals } from './describe-seals.ts';
 import { describeUnits } from './describe-units.ts';
 import type { LedgerOptions } from './ledger-database.ts';
 
@@ -20,5 +23,8 @@ export function describeStorageContract(name: string, makePlace: MakePlace): voi
     describeReading(makePlace);
     describeNotifications(makePlace);
     describeMigrations(makePlace);
+    describeSeals(makePlace);
+    describeErasing(makePlace);
+    describeInspecting(makePlace);
   });
 }

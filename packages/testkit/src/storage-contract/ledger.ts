@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { entryUrl } from '@palyra/primitives';
 import type { Migration, ProgramModule } from '@palyra/storage';
+import type { SealSettings } from './seal-entries.ts';
 
 /** The small schema that the storage contract is tried on. */
 export interface LedgerSchema {
@@ -27,6 +28,11 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
 
 export const LEDGER_PROGRAMS: readonly ProgramModule[] = [
   { name: 'ledger.append', module: entryUrl(import.meta.url, './append-entry').href },
+  {
+    name: 'ledger.seal',
+    module: entryUrl(import.meta.url, './seal-entries').href,
+    settings: { mark: 'seal' } satisfies SealSettings,
+  },
 ];
 
 export function chainHash(previous: string, body: string): string {

@@ -1,0 +1,35 @@
+import { lstatSync } from 'node:fs';
+import { StorageError } from '../storage-error.ts';
+
+/**
+ * Whether the files that a connection has open are still the ones with their names. SQLite does not notice when they
+ * were removed or replaced, and would go on writing to what nobody finds again. Throws `storage.unavailable`; when the
+ * files are put back, it holds again.
+ */
+export function createPlaceCheck(path: string): () => void {
+  const database = identityOf(path);
+  let log: string | undefined;
+  return () => {
+    // The write-ahead log is made by the first commit and stays as long as anybody has it open.
+    const found = identityOf(`${path}-wal`);
+    log ??= found;
+    if (identityOf(path) === database && found === log) return;
+    // SECURITY: T-32 — an entry that is acknowledged must be in the file that the next start reads.
+    throw new StorageError('storage.unavailable', 'The database file was removed or replaced while it was open.', {
+      fix: 'Put the same file back; if another one shall take its place, stop palyrad first.',
+    });
+  };
+}
+
+/** Opening would make an empty one, and what is lost would look as if it had never been. */
+export function requireFile(path: string): void {
+  if (identityOf(path) !== undefined) return;
+  throw new StorageError('storage.unavailable', 'The database file is gone.', {
+    fix: 'Put it back, or restore it from a backup.',
+  });
+}
+
+function identityOf(path: string): string | undefined {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  return stat === undefined ? undefined : `${stat.dev} ${stat.ino}`;
+}

@@ -1,0 +1,66 @@
+import { attestationIn, isEnvelopeSignedBy, nodeCrypto, openEnvelope, openJournalKeys } from '@palyra/journal';
+import { statement } from '@palyra/storage';
+import { describe, expect } from 'vitest';
+import { journalFaults } from './check-journal.ts';
+import type { MakeJournalPlace } from './describe-journal-contract.ts';
+import { type JournalHome, keyDirectoryOf } from './journal-home.ts';
+import { journalTest } from './journal-test.ts';
+import { attestSampleCall, createSampleCalls } from './sample-calls.ts';
+
+const calls = createSampleCalls();
+
+export function describeAttesting(makePlace: MakeJournalPlace): void {
+  const test = journalTest(makePlace);
+
+  describe('attesting', () => {
+    test.for([
+      ['an executed call', { input: 'ls', output: 'a file\n' }, 'completed'],
+      ['a refusal', { input: 'rm -rf /' }, 'refused'],
+    ] as const)(
+      '%s has an outcome and a signed attestation, next to each other',
+      async ([, call, kind], { home, place }) => {
+        const { outcome, facts } = await attestSampleCall(home.journal, calls, call);
+        if (outcome.kind === 'conflict') throw new Error('There was nothing to conflict with.');
+        const [before, attested] = (await home.journal.query({ cursor: outcome.journal_seq - 2, limit: 2 })).entries;
+        expect(before).toMatchObject({ kind: 'outcome', data: { outcome: kind, call_id: facts.call_id } });
+        expect(attested).toMatchObject({ kind: 'attestation', data: { attestation_id: outcome.attestation_id } });
+
+        const commitment = (attested?.data as { envelope: string } | undefined)?.envelope ?? '';
+        const text = Buffer.from((await home.journal.bodies.read(commitment)).bytes).toString();
+        const envelope = openEnvelope(text);
+        const { publicKey } = openJournalKeys(keyDirectoryOf(place)).of('attestation');
+        expect(await isEnvelopeSignedBy(envelope, publicKey, nodeCrypto)).toBe(true);
+        expect(attestationIn(envelope)).toEqual({
+          ...facts,
+          origin: home.journal.origin,
+          attestation_id: outcome.attestation_id,
+          execution_sha256: outcome.execution_sha256,
+        });
+        expect(await journalFaults(place)).toEqual([]);
+      },
+    );
+
+    test('a conflict beside it leaves neither an outcome nor an attestation', async ({ home, place }) => {
+      const take = statement(home.database.write.deleteFrom('accounts').where('id', '=', 'nobody'), { rows: 1 });
+      const { outcome } = await attestSampleCall(home.journal, calls, { input: 'ls', output: 'x', steps: [take] });
+      expect(outcome).toEqual({ kind: 'conflict', step: 0 });
+      expect(await kindsIn(home)).not.toContain('outcome');
+      expect(await kindsIn(home)).not.toContain('attestation');
+      expect(await journalFaults(place)).toEqual([]);
+    });
+
+    test('an attestation that contradicts itself is refused, and nothing is written', async ({ home }) => {
+      const { facts } = await attestSampleCall(home.journal, calls, { input: 'ls', output: 'x' });
+      const before = await kindsIn(home);
+      const twisted = { ...facts, sandbox_enforcement: 'not_executed' } as const;
+      await expect(home.journal.attest('user:ada' as never, { facts: twisted, drafts: [] })).rejects.toMatchObject({
+        code: 'journal.invalid_envelope',
+      });
+      expect(await kindsIn(home)).toEqual(before);
+    });
+  });
+}
+
+async function kindsIn({ journal }: JournalHome): Promise<readonly string[]> {
+  return (await journal.query({ limit: 1000 })).entries.map(({ kind }) => kind);
+}
