@@ -8,6 +8,7 @@ test('everything lies in the home', () => {
     configFile: '/home/ada/.palyra/palyra.toml',
     policies: '/home/ada/.palyra/policies',
     database: '/home/ada/.palyra/palyra.db',
+    bodies: '/home/ada/.palyra/bodies',
     identity: '/home/ada/.palyra/identity',
     vault: '/home/ada/.palyra/vault',
     skills: '/home/ada/.palyra/skills',

@@ -8,6 +8,8 @@ export interface HomeLayout {
   readonly configFile: string;
   readonly policies: string;
   readonly database: string;
+  /** What was said, beside the journal that commits to it. */
+  readonly bodies: string;
   readonly identity: string;
   readonly vault: string;
   readonly skills: string;
@@ -22,6 +24,7 @@ export function homeLayout(root: string): HomeLayout {
     configFile: join(home, 'palyra.toml'),
     policies: join(home, 'policies'),
     database: join(home, 'palyra.db'),
+    bodies: join(home, 'bodies'),
     identity: join(home, 'identity'),
     vault: join(home, 'vault'),
     skills: join(home, 'skills'),
