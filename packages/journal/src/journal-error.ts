@@ -30,6 +30,7 @@ export const JOURNAL_ERRORS = {
   'journal.crypto_missing': 'This browser or Node cannot check Ed25519 signatures.',
   'journal.invalid_request': 'A file is not what a log asks of a witness, or what a witness answers.',
   'journal.witness_store': 'What a witness remembers cannot be read, written or held for itself alone.',
+  'journal.not_archived': 'A segment could not be archived, so it stays in the journal.',
 } as const;
 
 export type JournalErrorCode = keyof typeof JOURNAL_ERRORS;

@@ -8,18 +8,10 @@ import type { Sha256, Signer } from './crypto.ts';
 import { type Envelope, signEnvelope } from './dsse.ts';
 import { parseCanonical } from './parse-canonical.ts';
 
-export type {
-  Anchor,
-  AttestedApproval,
-  AttestedDecision,
-  AttestedOutcome,
-  EgressConnection,
-  SandboxFact,
-  ToolAttestation,
-} from './attestation-fields.ts';
+export type { AttestedApproval, ToolAttestation } from './attestation-fields.ts';
 
-export const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
-export const PREDICATE_TYPE = 'https://palyra.dev/attestation/tool-call/v1';
+const STATEMENT_TYPE = 'https://in-toto.io/Statement/v1';
+const PREDICATE_TYPE = 'https://palyra.dev/attestation/tool-call/v1';
 export const PAYLOAD_TYPE = 'application/vnd.in-toto+json';
 export const MAX_PAYLOAD: number = 1024 * 1024;
 

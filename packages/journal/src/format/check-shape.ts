@@ -34,8 +34,8 @@ export function checkShape<Type>(
   throw invalid(`${place} ${fault.reason}.`);
 }
 
-export const MAX_TEXT = 4096;
-export const MAX_LIST = 1024;
+const MAX_TEXT = 4096;
+const MAX_LIST = 1024;
 
 export function object<Type extends object>(fields: Fields<Type>): Check<Type> {
   const rules = Object.entries(fields) as [string, Check<unknown> | Optional<unknown>][];

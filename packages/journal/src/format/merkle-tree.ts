@@ -11,7 +11,7 @@ export function hashChildren(left: Uint8Array, right: Uint8Array, sha256: Sha256
 }
 
 /** The hash of the tree without leaves. */
-export function emptyRoot(sha256: Sha256): Uint8Array {
+function emptyRoot(sha256: Sha256): Uint8Array {
   return sha256();
 }
 

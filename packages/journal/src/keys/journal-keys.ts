@@ -1,0 +1,71 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hexOf } from '../format/bytes.ts';
+import type { Signer } from '../format/crypto.ts';
+import type { KeyRole } from '../format/key-statement.ts';
+import { formatVkey } from '../format/signed-note.ts';
+import { nodeSha256 } from '../node-crypto.ts';
+import { createKeyFile, readSigner, replaceKeyFile } from './key-file.ts';
+
+/**
+ * The three keys of a journal. The root key is the operator's: it certifies the other two and is needed again only to
+ * rotate them or to recover, so it may be kept elsewhere.
+ */
+export interface JournalKeys {
+  /** Throws as `readSigner` does; `journal.key_missing` when the operator keeps it elsewhere. */
+  root(): Signer;
+  of(role: KeyRole): Signer;
+  fileOf(role: KeyRole): string;
+  /** Makes those that are missing. */
+  create(): void;
+  /** Whether a log was ever made with these keys, and is expected in the database. */
+  hasLog(): boolean;
+  /** The root's verifier key, written when the log is made: what others pin. */
+  publish(): string;
+  /** A key to be: made beside the one in use, which it takes the place of. */
+  readonly next: Record<KeyRole, NextKey>;
+}
+
+export interface NextKey {
+  /** Hexadecimal; absent when none was made, or it is already in use. */
+  publicKey(): string | undefined;
+  make(): Signer;
+  use(): void;
+  forget(): void;
+}
+
+const ROOT_KEY_NAME = 'palyra-root';
+const ROLES: readonly KeyRole[] = ['checkpoint', 'attestation'];
+
+export function openJournalKeys(directory: string): JournalKeys {
+  const file = (name: string) => join(directory, `journal-${name}.key`);
+  const published = join(directory, 'journal-root.pub');
+  const nextKey = (role: KeyRole): NextKey => ({
+    publicKey: () => (existsSync(`${file(role)}.next`) ? hexOf(readSigner(`${file(role)}.next`).publicKey) : undefined),
+    make: () => createKeyFile(`${file(role)}.next`),
+    use: () => replaceKeyFile(`${file(role)}.next`, file(role)),
+    forget: () => rmSync(`${file(role)}.next`, { force: true }),
+  });
+  return {
+    root: () => readSigner(file('root')),
+    of: (role) => readSigner(file(role)),
+    fileOf: file,
+    create() {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      for (const name of ['root', ...ROLES]) if (!existsSync(file(name))) createKeyFile(file(name));
+    },
+    hasLog: () => existsSync(published),
+    publish() {
+      const vkey = rootVkey(readSigner(file('root')).publicKey);
+      if (!existsSync(published) || readFileSync(published, 'utf8').trim() !== vkey) {
+        writeFileSync(published, `${vkey}\n`, { mode: 0o644, flush: true });
+      }
+      return vkey;
+    },
+    next: { checkpoint: nextKey('checkpoint'), attestation: nextKey('attestation') },
+  };
+}
+
+export function rootVkey(publicKey: Uint8Array): string {
+  return formatVkey({ name: ROOT_KEY_NAME, type: 1, publicKey }, nodeSha256);
+}

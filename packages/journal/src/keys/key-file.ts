@@ -1,0 +1,113 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  type Stats,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import type { Signer } from '../format/crypto.ts';
+import { JournalError } from '../journal-error.ts';
+
+/** Ed25519 keys as PKCS #8 files of mode 0600, until there is a better place for them. */
+
+/** Makes a key and its file. Throws `journal.invalid_key` when there is one already: a key is never overwritten. */
+export function createKeyFile(path: string): Signer {
+  const { privateKey } = generateKeyPairSync('ed25519');
+  writeNew(path, privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+  return signerOf(privateKey);
+}
+
+/** Puts a new key in the place of the old one, at once and for good: readers find one or the other. */
+export function replaceKeyFile(newPath: string, path: string): void {
+  renameSync(newPath, path);
+  syncDirectory(path);
+}
+
+function writeNew(path: string, text: string): void {
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+  let file: number | undefined;
+  try {
+    file = openSync(path, flags, 0o600);
+    writeSync(file, text);
+    fsyncSync(file);
+  } catch (cause) {
+    if (file !== undefined) unlinkSync(path);
+    throw new JournalError('journal.invalid_key', 'A key file could not be made.', {
+      cause,
+      fix: 'Look whether there is one already, and whether the disk is full.',
+    });
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+  syncDirectory(path);
+}
+
+function syncDirectory(path: string): void {
+  const directory = openSync(dirname(path), constants.O_RDONLY);
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+interface CachedSigner {
+  readonly signer: Signer;
+  readonly stat: string;
+}
+
+const cache = new Map<string, CachedSigner>();
+
+/** Reads the file again only when it is another one. Throws `journal.key_missing`, `journal.key_unsafe`, `journal.invalid_key`. */
+export function readSigner(path: string): Signer {
+  const stat = statOf(path);
+  const identity = `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
+  const cached = cache.get(path);
+  if (cached?.stat === identity) return cached.signer;
+  const signer = signerOf(parse(readFileSync(path, 'utf8')));
+  cache.set(path, { signer, stat: identity });
+  return signer;
+}
+
+function statOf(path: string): Stats {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) {
+    throw new JournalError('journal.key_missing', 'A key of the journal is not there.', {
+      fix: 'Bring the identity directory of this home back from a backup, or begin a new log with `palyra journal recover`.',
+    });
+  }
+  // SECURITY: T-40 — who can read the key signs for us, and who can replace it makes every later signature worthless.
+  if (!stat.isFile() || (stat.mode & 0o077) !== 0 || stat.uid !== process.geteuid?.()) {
+    throw new JournalError('journal.key_unsafe', 'A key file of the journal is open to others.', {
+      fix: 'chmod 600 and chown it; if others could read it, rotate the key.',
+    });
+  }
+  return stat;
+}
+
+function parse(pem: string): KeyObject {
+  try {
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === 'ed25519') return key;
+  } catch {
+    // Said below without the cause: a parser's message may quote the key.
+  }
+  throw new JournalError('journal.invalid_key', 'A key file of the journal does not hold an Ed25519 key.');
+}
+
+const SPKI_BYTES = 12;
+
+function signerOf(key: KeyObject): Signer {
+  const spki = createPublicKey(key).export({ type: 'spki', format: 'der' });
+  return {
+    publicKey: new Uint8Array(spki.subarray(SPKI_BYTES)),
+    sign: (message) => new Uint8Array(sign(null, message, key)),
+  };
+}

@@ -1,0 +1,158 @@
+import { type Clock, createIdSource, type Logger, systemClock } from '@palyra/primitives';
+import {
+  type Database,
+  type DatabaseOptions,
+  openDatabase,
+  openForReading,
+  type ReadOnlyDatabase,
+  StorageError,
+} from '@palyra/storage';
+import { currentLog, recoverLog } from './create-log.ts';
+import { JournalError } from './journal-error.ts';
+import { journalPrograms } from './journal-programs.ts';
+import { openJournalKeys } from './keys/journal-keys.ts';
+import { type Journal, openJournal } from './open-journal.ts';
+import { JOURNAL_MIGRATIONS, type JournalSchema, type LogRow } from './store/journal-schema.ts';
+import { createTreeProofs, type TreeProofs } from './tree-proofs.ts';
+
+/** Where a home keeps its journal. For tools that look after a journal without a daemon, and know nothing of storage. */
+export interface HomeJournal {
+  readonly location: DatabaseOptions['location'];
+  readonly lockTimeoutMs: number;
+  /** The identity directory of the home. */
+  readonly keyDirectory: string;
+  /** Absent: bodies are in the database. */
+  readonly bodyDirectory: string | undefined;
+}
+
+export interface JournalReader {
+  readonly database: ReadOnlyDatabase<JournalSchema>;
+  /** The one that is being written. */
+  readonly log: LogRow;
+  readonly proofs: TreeProofs;
+  readonly bodyDirectory: string | undefined;
+  close(): Promise<void>;
+}
+
+export interface JournalWriter extends Omit<JournalReader, 'database'> {
+  readonly database: Database<JournalSchema>;
+  readonly journal: Journal;
+}
+
+/** Changes nothing, and waits for nobody. Throws `journal.no_log`, `StorageError`. */
+export async function openHomeForReading(home: HomeJournal): Promise<JournalReader> {
+  const database = await openForReading<JournalSchema>(home).catch((error: unknown) => {
+    throw isAbsent(error, home) ? noLog(home, error) : error;
+  });
+  return closingOnFault(database, async () => ({
+    database,
+    ...(await logIn(database, home)),
+    bodyDirectory: home.bodyDirectory,
+    close: () => database.close(),
+  }));
+}
+
+/** For the few changes that need no daemon; palyrad may run at the same time. Throws as `openJournal` does. */
+export async function openHomeForWriting(
+  home: HomeJournal,
+  logger: Pick<Logger, 'error'>,
+  clock: Clock = systemClock,
+): Promise<JournalWriter> {
+  const { keyDirectory, bodyDirectory, ...place } = home;
+  const programs = journalPrograms(keyDirectory);
+  const database = await openDatabase<JournalSchema>({ ...place, migrations: 'as found', programs, logger }).catch(
+    (error: unknown) => {
+      throw isAbsent(error, home) ? noLog(home, error) : error;
+    },
+  );
+  return closingOnFault(database, async () => {
+    const found = await logIn(database, home);
+    const journal = await openJournal({ database, keyDirectory, bodyDirectory, clock });
+    return { database, ...found, journal, bodyDirectory, close: () => database.close() };
+  });
+}
+
+export interface RecoveredHome {
+  readonly origin: string;
+  /** Absent: the database was empty, or not there. */
+  readonly previous?: string;
+}
+
+/** Begins a new log in this home that names the head of the old one. Throws `journal.no_log` where there never was one. */
+export async function recoverHome(
+  home: HomeJournal,
+  logger: Pick<Logger, 'error'>,
+  clock: Clock = systemClock,
+): Promise<RecoveredHome> {
+  const { keyDirectory, bodyDirectory: _, ...place } = home;
+  const keys = openJournalKeys(keyDirectory);
+  const state = await stateOf(home);
+  if (state !== 'a log' && !keys.hasLog()) throw noLog(home);
+  const migrations = state === 'no database' ? JOURNAL_MIGRATIONS : 'as found';
+  const programs = journalPrograms(keyDirectory);
+  const database = await openDatabase<JournalSchema>({ ...place, migrations, programs, logger });
+  try {
+    return await recoverLog({ database, keys, clock, ids: createIdSource() });
+  } finally {
+    await database.close();
+  }
+}
+
+async function stateOf(home: HomeJournal): Promise<'no database' | 'no log' | 'a log'> {
+  try {
+    const reader = await openHomeForReading(home);
+    await reader.close();
+    return 'a log';
+  } catch (error) {
+    if (!(error instanceof JournalError) || error.code !== 'journal.no_log') throw error;
+    return error.cause === undefined ? 'no log' : 'no database';
+  }
+}
+
+async function logIn(
+  database: Pick<ReadOnlyDatabase<JournalSchema>, 'read'>,
+  home: HomeJournal,
+): Promise<Pick<JournalReader, 'log' | 'proofs'>> {
+  const log = await currentLog(database).catch((error: unknown) => {
+    // A database without the journal's tables: nothing of ours was ever in it.
+    throw error instanceof StorageError && error.code === 'storage.invalid_statement' ? noLog(home, error) : error;
+  });
+  if (log === undefined) throw noLog(home);
+  return { log, proofs: createTreeProofs(database.read, log.number) };
+}
+
+async function closingOnFault<Opened>(
+  database: { close(): Promise<void> },
+  open: () => Promise<Opened>,
+): Promise<Opened> {
+  try {
+    return await open();
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** A server that is away may well hold a journal; a file that is not there does not. */
+function isAbsent(error: unknown, { location }: HomeJournal): boolean {
+  return location.kind === 'sqlite' && error instanceof StorageError && error.code === 'storage.unavailable';
+}
+
+/** Whether a log was ever begun with the keys of this home: then a database without one was taken away. */
+export function hadLog({ keyDirectory }: HomeJournal): boolean {
+  return openJournalKeys(keyDirectory).hasLog();
+}
+
+function noLog(home: HomeJournal, cause?: unknown): JournalError {
+  const options = cause === undefined ? {} : { cause };
+  if (!hadLog(home)) {
+    return new JournalError('journal.no_log', 'There is no journal in this home.', {
+      fix: 'Check --home; the journal is made when palyrad first runs.',
+      ...options,
+    });
+  }
+  return new JournalError('journal.no_log', 'This home had a journal, and it is not in the database.', {
+    fix: 'Put the database back from a backup; then, or to begin anew, run `palyra journal recover`.',
+    ...options,
+  });
+}

@@ -1,0 +1,166 @@
+import { type Clock, createIdSource, type IdSource, systemClock } from '@palyra/primitives';
+import type { Database } from '@palyra/storage';
+import { type AppendOptions, type AppendOutcome, commitEntries, type Draft, prepareEntries } from './append-entries.ts';
+import { type AttestedCall, type AttestOutcome, attestCall } from './attest-call.ts';
+import { createByteGate } from './bodies/byte-gate.ts';
+import { type CreateLogDeps, createLog, currentLog } from './create-log.ts';
+import type { JournalEntry } from './entry-view.ts';
+import { eraseBody } from './erase-body.ts';
+import type { Actor } from './format/entry.ts';
+import type { EntryData } from './format/entry-kinds.ts';
+import type { KeyRole } from './format/key-statement.ts';
+import type { ToolCallPolicySnapshot } from './format/policy-snapshot.ts';
+import { JournalError } from './journal-error.ts';
+import { openJournalKeys } from './keys/journal-keys.ts';
+import { createPolicySnapshots } from './policy-snapshots.ts';
+import { type EntryFilter, type EntryPage, type PageRequest, queryEntries } from './query-entries.ts';
+import { finishRotation, rotateKey } from './rotate-key.ts';
+import type { JournalSchema, LogRow } from './store/journal-schema.ts';
+import { createStoredBodies, type StoredBodies, sweepBodies } from './stored-bodies.ts';
+import { type TailOptions, tailEntries } from './tail-entries.ts';
+
+/** The record of what happened. Whatever is appended is durable and signed before anybody is told. */
+export interface Journal {
+  readonly origin: string;
+  readonly bodies: StoredBodies;
+  /**
+   * All entries and all other steps, or nothing. Throws `journal.not_recorded` when nothing was written, so that the
+   * caller refuses the work, and `journal.outcome_unknown` when that could not be established.
+   */
+  append(actor: Actor, drafts: readonly Draft[], options?: AppendOptions): Promise<AppendOutcome>;
+  /** Signs what became of a call and appends it together with the entries that say so. Throws as `append` does. */
+  attest(actor: Actor, call: AttestedCall): Promise<AttestOutcome>;
+  /** Kept once for each digest, which is returned. Throws as `append` does. */
+  putSnapshot(snapshot: ToolCallPolicySnapshot): Promise<string>;
+  /** Throws `journal.not_found`. */
+  snapshot(digest: string): Promise<ToolCallPolicySnapshot>;
+  query(query: PageRequest & EntryFilter): Promise<EntryPage>;
+  tail(options: TailOptions): AsyncGenerator<JournalEntry, void, undefined>;
+  /** The newest checkpoint, a signed note. */
+  checkpoint(): Promise<string>;
+  /** The commitment stays, and so does the proof of everything else. Throws `journal.not_found`, `journal.body_erased`. */
+  erase(actor: Actor, commitment: string, reason: EntryData<'body.erased'>['reason']): Promise<void>;
+  /** Needs the root key. Throws `journal.key_missing`. */
+  rotateKey(actor: Actor, role: KeyRole): Promise<void>;
+}
+
+export interface JournalDeps {
+  /** Opened with `JOURNAL_MIGRATIONS` and `journalPrograms`. */
+  readonly database: Database<JournalSchema>;
+  /** The identity directory of the home. */
+  readonly keyDirectory: string;
+  /** Where large bodies are kept; absent: in the database. */
+  readonly bodyDirectory: string | undefined;
+  readonly inlineBytes?: number;
+  readonly maxBytes?: number;
+  readonly clock?: Clock;
+  readonly ids?: IdSource;
+}
+
+/** How much of what was said may be on its way to the disk at a time; then those who produce it wait. */
+const BYTES_UNDER_WAY = 32 * 1024 * 1024;
+/** An entry without bodies still takes room. */
+const ENTRY_BYTES = 1024;
+
+/**
+ * Opens the current log, or begins the first. Throws `journal.no_log` when there was one and it is gone: beginning anew
+ * without a word would hide the loss.
+ */
+export async function openJournal(deps: JournalDeps): Promise<Journal> {
+  const { database, bodyDirectory, clock = systemClock, ids = createIdSource() } = deps;
+  const keys = openJournalKeys(deps.keyDirectory);
+  const logDeps: CreateLogDeps = { database, keys, clock, ids };
+  const log = await ensureLog(logDeps);
+  await finishRotation(logDeps);
+  await requireCertified(log, logDeps);
+  if (bodyDirectory !== undefined) await sweepBodies(database, bodyDirectory, clock);
+
+  const bodies = createStoredBodies({ ...deps, directory: bodyDirectory });
+  const snapshots = createPolicySnapshots(database);
+  const gate = createByteGate(BYTES_UNDER_WAY);
+  const attesting = new Set<Promise<unknown>>();
+
+  const append = async (actor: Actor, drafts: readonly Draft[], options: AppendOptions = {}) => {
+    const entries = prepareEntries(actor, drafts, clock);
+    await snapshots.require(drafts);
+    return gate.pass(weightOf(entries), () => commitEntries(database, entries, { ...options, origin: log.origin }));
+  };
+
+  return {
+    origin: log.origin,
+    bodies,
+    append,
+    async attest(actor, call) {
+      const running = attestCall(actor, call, {
+        append,
+        bodies,
+        signer: () => keys.of('attestation'),
+        origin: log.origin,
+        ids,
+      });
+      attesting.add(running);
+      return running.finally(() => attesting.delete(running));
+    },
+    putSnapshot: (snapshot) => snapshots.put(snapshot),
+    snapshot: (digest) => snapshots.get(digest),
+    query: (query) => queryEntries(database.read, log, query),
+    tail: (options) => tailEntries(database, log, options),
+    checkpoint: () => newestCheckpoint(database, log.number),
+    erase: (actor, commitment, reason) => eraseBody({ commitment, reason }, actor, { database, append, bodyDirectory }),
+    rotateKey: (actor, role) =>
+      rotateKey(role, actor, { ...logDeps, settled: async () => void (await Promise.allSettled(attesting)) }),
+  };
+}
+
+async function ensureLog(deps: CreateLogDeps): Promise<LogRow> {
+  const found = await currentLog(deps.database);
+  if (found !== undefined) return found;
+  if (deps.keys.hasLog()) {
+    // SECURITY: T-31 — an empty database beside keys that have signed for a log is a log that was taken away.
+    throw new JournalError('journal.no_log', 'This home had a journal, and it is not in the database.', {
+      fix: 'Put the database back from a backup; then, or to begin anew, run `palyra journal recover`.',
+    });
+  }
+  await createLog(deps);
+  const made = await currentLog(deps.database);
+  if (made === undefined) throw new JournalError('journal.no_log', 'The log that was made is not there.');
+  return made;
+}
+
+async function requireCertified(log: LogRow, { database, keys }: CreateLogDeps): Promise<void> {
+  const statements = await database.read
+    .selectFrom('journal_keys')
+    .select(['role', 'public_key', 'change'])
+    .where('log', '=', log.number)
+    .execute();
+  for (const role of ['checkpoint', 'attestation'] as const) {
+    const key = Buffer.from(keys.of(role).publicKey).toString('hex');
+    const changes = statements.filter((found) => found.role === role && found.public_key === key);
+    const isValid =
+      changes.some(({ change }) => change === 'activated') && changes.every(({ change }) => change !== 'retired');
+    if (isValid) continue;
+    throw new JournalError('journal.key_not_certified', `The ${role} key in this home is not one of this log.`, {
+      fix: 'Bring the identity directory that belongs to this database back, or run `palyra journal recover`.',
+    });
+  }
+}
+
+function weightOf(entries: ReturnType<typeof prepareEntries>): number {
+  const bodies = entries.flatMap((entry) => entry.bodies);
+  return bodies.reduce(
+    (sum, { content }) => sum + (content === 'file' ? 0 : content.length),
+    entries.length * ENTRY_BYTES,
+  );
+}
+
+export async function newestCheckpoint(database: Pick<Database<JournalSchema>, 'read'>, log: number): Promise<string> {
+  const row = await database.read
+    .selectFrom('journal_checkpoints')
+    .select('note')
+    .where('log', '=', log)
+    .orderBy('size', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  if (row !== undefined) return row.note;
+  throw new JournalError('journal.not_found', 'The log has no checkpoint.');
+}

@@ -1,0 +1,86 @@
+import { archivePath, digestOfArchive } from './archive-file.ts';
+import { eraseBodyFile } from './bodies/erase-file.ts';
+import { DAEMON } from './create-log.ts';
+import { hexOf } from './format/bytes.ts';
+import { parseCheckpoint } from './format/checkpoint.ts';
+import { JournalError } from './journal-error.ts';
+import { nodeSha256 } from './node-crypto.ts';
+import { checkpointOf, logOf, type SegmentDeps, segmentsOf } from './segments.ts';
+import type { LogRow, SegmentRow } from './store/journal-schema.ts';
+import { keysDigest } from './verify/keys-digest.ts';
+import { keysBefore } from './written-parts.ts';
+
+export interface PruneOptions {
+  /** Where the archives are: each is looked at once more before its entries go. */
+  readonly directory: string;
+  /** How long the newest entry of a segment is kept. */
+  readonly olderThanMs: number;
+}
+
+export type PruneOutcome =
+  /** Entries before `next` are only in the archive now; their hashes stay. */
+  { readonly kind: 'pruned'; readonly next: number } | { readonly kind: 'nothing to prune' };
+
+/**
+ * Lets go of archived segments, from the oldest on. The log stays verifiable from the last checkpoint before what is
+ * left. Throws `journal.cannot_prune` when an archive is missing or is not the one that was recorded.
+ */
+export async function pruneSegments(deps: SegmentDeps, options: PruneOptions): Promise<PruneOutcome> {
+  const log = await logOf(deps);
+  const next = await prunableUpTo(log, { ...deps, ...options });
+  if (next === log.pruned) return { kind: 'nothing to prune' };
+
+  const { note } = await checkpointOf(deps, log, next);
+  const root = hexOf(parseCheckpoint(note).checkpoint.root);
+  const keys = keysDigest(await keysBefore(deps.database.read, log, next), nodeSha256);
+  const files = await bodyFiles(deps, log, next);
+  const outcome = await deps.append(DAEMON, [{ kind: 'segment.pruned', data: { next, root, keys } }]);
+  if (outcome.kind === 'conflict') return { kind: 'nothing to prune' };
+  // What a crash leaves here is swept when the journal is opened: no row refers to it any more.
+  if (deps.bodyDirectory !== undefined) {
+    for (const commitment of files) await eraseBodyFile(deps.bodyDirectory, commitment);
+  }
+  // SECURITY: T-54 — until then what was pruned is still in the write-ahead log.
+  await deps.database.scrub();
+  return { kind: 'pruned', next };
+}
+
+async function prunableUpTo(log: LogRow, deps: SegmentDeps & PruneOptions): Promise<number> {
+  let reached = log.pruned;
+  for (const segment of await segmentsOf(deps, log)) {
+    if (segment.first !== reached || segment.archive === null || !(await isOld(segment, log, deps))) break;
+    await requireArchive(segment, log, deps);
+    reached = segment.next;
+  }
+  return reached;
+}
+
+async function isOld({ next }: SegmentRow, log: LogRow, deps: SegmentDeps & PruneOptions): Promise<boolean> {
+  const newest = await deps.database.read
+    .selectFrom('journal_entries')
+    .select('at')
+    .where('log', '=', log.number)
+    .where('seq', '=', next - 1)
+    .executeTakeFirst();
+  return newest !== undefined && newest.at <= deps.clock.now() - deps.olderThanMs;
+}
+
+async function requireArchive({ first, next, archive }: SegmentRow, log: LogRow, deps: PruneOptions): Promise<void> {
+  const digest = await digestOfArchive(archivePath(deps.directory, { origin: log.origin, first, next }));
+  if (digest === archive) return;
+  const what = digest === undefined ? 'is not there' : 'is not the one that was written';
+  throw new JournalError('journal.cannot_prune', `The archive of entries ${first} to ${next - 1} ${what}.`, {
+    fix: 'Put it back from a copy; nothing was pruned.',
+  });
+}
+
+async function bodyFiles({ database }: SegmentDeps, log: LogRow, next: number): Promise<readonly string[]> {
+  const rows = await database.read
+    .selectFrom('journal_bodies')
+    .select('commitment')
+    .where('log', '=', log.number)
+    .where('seq', '<', next)
+    .where('place', '=', 'file')
+    .execute();
+  return rows.map(({ commitment }) => commitment);
+}

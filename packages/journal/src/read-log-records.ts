@@ -1,0 +1,157 @@
+import { type ReadQueries, StorageError } from '@palyra/storage';
+import type { EntryRow, JournalSchema } from './store/journal-schema.ts';
+import type { CheckpointRecord, EntryRecord, LogRecord } from './verify/log-source.ts';
+
+export interface PagesOptions {
+  /** Of the log. */
+  readonly number: number;
+  readonly from: number;
+  readonly end: number;
+  /** From the base on: rows below it, which no log has, are not passed over either. */
+  readonly isWhole: boolean;
+  /** There are entries with numbers beyond those that a number can tell apart. */
+  readonly hasStray: boolean;
+}
+
+const PAGE = 2000;
+
+/** Entries and checkpoints in the order of the log. The next page is read while the last one is looked at. */
+export async function* readPages(
+  read: ReadQueries<JournalSchema>,
+  options: PagesOptions,
+): AsyncGenerator<readonly LogRecord[]> {
+  const least = options.isWhole ? -Number.MAX_SAFE_INTEGER : options.from;
+  let coming: Promise<Page> | undefined = readPage(read, { ...options, seq: least, size: least });
+  try {
+    while (coming !== undefined) {
+      const { records, next }: Page = await coming;
+      coming = next === undefined ? undefined : readPage(read, { ...options, ...next });
+      // Thrown when its turn comes; until then it is nobody's.
+      coming?.catch(() => undefined);
+      yield records;
+    }
+    if (options.hasStray) yield [unreadable(Number.POSITIVE_INFINITY)];
+  } finally {
+    // Whoever stops early may close the database next.
+    await coming?.catch(() => undefined);
+  }
+}
+
+interface Page {
+  readonly records: readonly LogRecord[];
+  /** Where the next one begins; absent at the end. */
+  readonly next: Cursor | undefined;
+}
+
+interface Cursor {
+  readonly seq: number;
+  readonly size: number;
+}
+
+async function readPage(
+  read: ReadQueries<JournalSchema>,
+  { number, end, seq, size }: Pick<PagesOptions, 'number' | 'end'> & Cursor,
+): Promise<Page> {
+  const entries = await entriesFrom(read, { number, from: seq, end });
+  const last = entries.at(-1);
+  const hasMore = entries.length === PAGE && last !== undefined;
+  const upTo = hasMore ? last.entry.seq + 1 : end;
+  const checkpoints = await checkpointsFrom(read, { number, from: size, upTo });
+  return { records: merged(entries, checkpoints), next: hasMore ? { seq: upTo, size: upTo + 1 } : undefined };
+}
+
+function merged(entries: readonly EntryRecord[], checkpoints: readonly CheckpointRecord[]): readonly LogRecord[] {
+  const records: LogRecord[] = [];
+  let next = 0;
+  for (const entry of entries) {
+    for (let at = checkpoints[next]; at !== undefined && at.size <= entry.entry.seq; at = checkpoints[next]) {
+      records.push(at);
+      next += 1;
+    }
+    records.push(entry);
+  }
+  return [...records, ...checkpoints.slice(next)];
+}
+
+interface Range {
+  readonly number: number;
+  readonly from: number;
+  readonly end: number;
+}
+
+async function entriesFrom(read: ReadQueries<JournalSchema>, range: Range): Promise<readonly EntryRecord[]> {
+  try {
+    return (await entryRows(read, range).selectAll().execute()).map(recordOf);
+  } catch (error) {
+    if (!(error instanceof StorageError) || error.code === 'storage.closed') throw error;
+    return entriesOneByOne(read, range, error);
+  }
+}
+
+/** A number that was edited to one which cannot be read spoils its whole page, and must not hide which row it is in. */
+async function entriesOneByOne(
+  read: ReadQueries<JournalSchema>,
+  range: Range,
+  cause: StorageError,
+): Promise<readonly EntryRecord[]> {
+  const places = await entryRows(read, range)
+    .select('seq')
+    .execute()
+    .catch(() => {
+      throw cause;
+    });
+  const records: EntryRecord[] = [];
+  for (const { seq } of places) {
+    const [row] = await entryRows(read, { ...range, from: seq, end: seq + 1 })
+      .selectAll()
+      .execute()
+      .catch(() => [undefined]);
+    records.push(row === undefined ? unreadable(seq) : recordOf(row));
+    if (row === undefined) break;
+  }
+  return records;
+}
+
+function entryRows(read: ReadQueries<JournalSchema>, { number, from, end }: Range) {
+  return read
+    .selectFrom('journal_entries')
+    .where('log', '=', number)
+    .where('seq', '>=', from)
+    .where('seq', '<', end)
+    .orderBy('seq')
+    .limit(PAGE);
+}
+
+function recordOf(row: EntryRow): EntryRecord {
+  const { seq, at: time, actor, kind, version, data, hash } = row;
+  const { run_id, session_id, call_id, principal, tool, outcome } = row;
+  return {
+    kind: 'entry',
+    entry: { seq, time, actor, kind, version, data },
+    hash,
+    index: { run_id, session_id, call_id, principal, tool, outcome },
+  };
+}
+
+/** Stands for a row of which no more can be read than that it is there. */
+function unreadable(seq: number): EntryRecord {
+  const entry = { seq, time: Number.NaN, actor: '', kind: '', version: 0, data: '' };
+  return { kind: 'entry', entry, hash: new Uint8Array() };
+}
+
+async function checkpointsFrom(
+  read: ReadQueries<JournalSchema>,
+  { number, from, upTo }: { readonly number: number; readonly from: number; readonly upTo: number },
+): Promise<readonly CheckpointRecord[]> {
+  const rows = await read
+    .selectFrom('journal_checkpoints')
+    .select(['size', 'note'])
+    .where('log', '=', number)
+    .where('size', '>=', from)
+    .where('size', '<=', upTo)
+    .orderBy('size')
+    // More than these stand beside a page only when its entries are gone, and then the first of them says so.
+    .limit(PAGE + 2)
+    .execute();
+  return rows.map(({ size, note }) => ({ kind: 'checkpoint', size, note }));
+}

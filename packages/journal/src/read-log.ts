@@ -1,0 +1,155 @@
+import type { ReadQueries } from '@palyra/storage';
+import type { SignedKeyStatement } from './format/key-statement.ts';
+import { addLeaf, EMPTY_FRONTIER, type Frontier, HASH_BYTES, rootOf } from './format/merkle-tree.ts';
+import { nodeSha256 } from './node-crypto.ts';
+import { createBodyReader } from './read-log-bodies.ts';
+import { readPages } from './read-log-records.ts';
+import type { JournalSchema, LogRow } from './store/journal-schema.ts';
+import type { LogBase, LogSource } from './verify/log-source.ts';
+
+/** Every log of a database, oldest first. */
+export async function listLogs(read: ReadQueries<JournalSchema>): Promise<readonly LogRow[]> {
+  return read.selectFrom('journal_logs').selectAll().orderBy('number').execute();
+}
+
+/**
+ * A log of the database as it is now: what a writer appends later is not in it. It gives what is in the tables, however
+ * strange, and believes none of it. Throws `StorageError` when the database cannot be read.
+ */
+export async function createDatabaseSource(
+  read: ReadQueries<JournalSchema>,
+  log: LogRow,
+  bodies: { readonly directory: string | undefined },
+): Promise<LogSource> {
+  const { number, origin, root_key: rootKey } = log;
+  const extent = await extentOf(read, log);
+  const earlierKeys = await keysBefore(extent.pruned, { read, log });
+  const base = await baseAt(extent.pruned, { read, number });
+  const reader = createBodyReader(read, bodies.directory);
+  return {
+    origin,
+    rootKey,
+    base,
+    earlierKeys,
+    head: { size: extent.size, hash: extent.head, frontier: extent.frontier },
+    records: (from) =>
+      readPages(read, {
+        number,
+        from,
+        end: extent.end,
+        isWhole: from === base.frontier.size,
+        hasStray: extent.stray > 0,
+      }),
+    async earlierRoot(size) {
+      const { frontier } = await hashesUpTo(size, { read, number });
+      return frontier.size === size ? rootOf(frontier, nodeSha256) : undefined;
+    },
+    body: (commitment) => reader.body(commitment),
+    async snapshot(digest) {
+      const row = await read
+        .selectFrom('journal_snapshots')
+        .select('text')
+        .where('digest', '=', digest)
+        .executeTakeFirst();
+      return row?.text;
+    },
+  };
+}
+
+interface Extent extends Pick<LogRow, 'size' | 'head' | 'frontier' | 'pruned'> {
+  /** Up to where records are read: a writer may go on meanwhile. */
+  readonly end: number;
+  /** How many entries have numbers that no entry can have. */
+  readonly stray: number;
+}
+
+/** In one statement, or a writer could add an entry between looking at the entries and looking at the checkpoints. */
+async function extentOf(read: ReadQueries<JournalSchema>, log: LogRow): Promise<Extent> {
+  const most = Number.MAX_SAFE_INTEGER;
+  const row = await read
+    .selectFrom('journal_logs')
+    .select(({ selectFrom, fn }) => [
+      'size',
+      'head',
+      'frontier',
+      'pruned',
+      selectFrom('journal_entries')
+        .select(({ fn: of }) => of.max('seq').as('seq'))
+        .where('log', '=', log.number)
+        .where('seq', '<', most)
+        .as('last'),
+      selectFrom('journal_entries')
+        .select(fn.countAll().as('count'))
+        .where('log', '=', log.number)
+        .where('seq', '>=', most)
+        .as('stray'),
+      selectFrom('journal_checkpoints')
+        .select(({ fn: of }) => of.max('size').as('size'))
+        .where('log', '=', log.number)
+        .where('size', '<', most)
+        .as('newest'),
+    ])
+    .where('number', '=', log.number)
+    .executeTakeFirst();
+  if (row === undefined) return { ...log, end: 0, stray: 0 };
+  const { size, head, frontier, pruned } = row;
+  const end = Math.max((row.last ?? -1) + 1, row.newest ?? 0);
+  return { size, head, frontier, pruned, end, stray: Number(row.stray ?? 0) };
+}
+
+async function keysBefore(
+  pruned: number,
+  { read, log }: { readonly read: ReadQueries<JournalSchema>; readonly log: LogRow },
+): Promise<readonly SignedKeyStatement[]> {
+  const rows = await read
+    .selectFrom('journal_keys')
+    .select(['change', 'role', 'public_key', 'position', 'signature'])
+    .where('log', '=', log.number)
+    .where('seq', '<', pruned)
+    .orderBy('seq')
+    .execute();
+  return rows.map((row) => ({ origin: log.origin, ...row }) as SignedKeyStatement);
+}
+
+interface Where {
+  readonly read: ReadQueries<JournalSchema>;
+  readonly number: number;
+}
+
+async function baseAt(pruned: number, where: Where): Promise<LogBase> {
+  const { frontier, last } = await hashesUpTo(pruned, where);
+  return { frontier, previous: last };
+}
+
+const TILES_AT_A_TIME = 64;
+
+/** The tree over the hashes that pruned entries left behind; a smaller one than asked for when some are not there. */
+async function hashesUpTo(
+  size: number,
+  { read, number }: Where,
+): Promise<{ readonly frontier: Frontier; readonly last: Uint8Array }> {
+  let frontier = EMPTY_FRONTIER;
+  let last: Uint8Array = new Uint8Array(HASH_BYTES);
+  for (let tile = 0; frontier.size < size; tile += TILES_AT_A_TIME) {
+    const rows = await read
+      .selectFrom('journal_tiles')
+      .select('hashes')
+      .where('log', '=', number)
+      .where('tile', '>=', tile)
+      .where('tile', '<', tile + TILES_AT_A_TIME)
+      .orderBy('tile')
+      .execute();
+    for (const hash of rows.flatMap(({ hashes }) => hashesIn(hashes)).slice(0, size - frontier.size)) {
+      frontier = addLeaf(frontier, hash, { sha256: nodeSha256 });
+      last = hash;
+    }
+    if (rows.length < TILES_AT_A_TIME) break;
+  }
+  return { frontier, last };
+}
+
+function hashesIn(hashes: Uint8Array): readonly Uint8Array[] {
+  return Array.from({ length: Math.floor(hashes.length / HASH_BYTES) }, (_, at) =>
+    hashes.slice(at * HASH_BYTES, (at + 1) * HASH_BYTES),
+  );
+}

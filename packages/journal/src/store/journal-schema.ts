@@ -1,0 +1,141 @@
+import type { Migration } from '@palyra/storage';
+
+/** One log per origin; the one with the highest number is being written, the others ended with a recovery. */
+export interface LogRow {
+  readonly number: number;
+  readonly origin: string;
+  /** Hexadecimal. */
+  readonly root_key: string;
+  readonly size: number;
+  /** The hash of the last entry. */
+  readonly head: Uint8Array;
+  readonly frontier: Uint8Array;
+  /** The size of the newest checkpoint. */
+  readonly sealed: number;
+  /** Entries before this one were pruned; their hashes are in the tiles. */
+  readonly pruned: number;
+}
+
+export interface EntryRow {
+  readonly log: number;
+  readonly seq: number;
+  readonly at: number;
+  readonly actor: string;
+  readonly kind: string;
+  readonly version: number;
+  readonly data: string;
+  readonly hash: Uint8Array;
+  readonly run_id: string | null;
+  readonly session_id: string | null;
+  readonly call_id: string | null;
+  readonly principal: string;
+  readonly tool: string | null;
+  readonly outcome: string | null;
+}
+
+export interface BodyRow {
+  readonly commitment: string;
+  readonly log: number;
+  /** The entry that refers to it. */
+  readonly seq: number;
+  readonly salt: Uint8Array | null;
+  readonly body: Uint8Array | null;
+  readonly place: string;
+  readonly bytes: number;
+  readonly total_bytes: number;
+  /** The `body.erased` entry. */
+  readonly erased_by: number | null;
+}
+
+export interface KeyRow {
+  readonly log: number;
+  readonly seq: number;
+  readonly change: string;
+  readonly role: string;
+  readonly public_key: string;
+  readonly position: number;
+  readonly signature: string;
+}
+
+export interface SegmentRow {
+  readonly log: number;
+  readonly first: number;
+  readonly next: number;
+  readonly sealed_by: number;
+  /** SHA-256 of the archive file, once there is one. */
+  readonly archive: string | null;
+}
+
+export interface JournalSchema {
+  readonly journal_logs: LogRow;
+  readonly journal_entries: EntryRow;
+  readonly journal_checkpoints: { readonly log: number; readonly size: number; readonly note: string };
+  /** Roots of complete subtrees of 2^8, 2^16, … leaves. */
+  readonly journal_nodes: {
+    readonly log: number;
+    readonly level: number;
+    readonly place: number;
+    readonly hash: Uint8Array;
+  };
+  /** The hashes of pruned entries, 256 in a row, so that proofs still reach back to the beginning. */
+  readonly journal_tiles: { readonly log: number; readonly tile: number; readonly hashes: Uint8Array };
+  readonly journal_keys: KeyRow;
+  readonly journal_bodies: BodyRow;
+  readonly journal_snapshots: { readonly digest: string; readonly text: string };
+  readonly journal_segments: SegmentRow;
+}
+
+export const TILE = 256;
+/** Levels of the tree that are kept; those between follow from them and the entries. */
+export const KEPT_LEVEL = 8;
+
+export const JOURNAL_MIGRATIONS: readonly Migration[] = [
+  {
+    id: 'journal/0001-log',
+    statements: (t) => [
+      `create table journal_logs (
+         number ${t.integer} primary key, origin ${t.text} not null unique, root_key ${t.text} not null,
+         size ${t.integer} not null, head ${t.bytes} not null, frontier ${t.bytes} not null,
+         sealed ${t.integer} not null, pruned ${t.integer} not null
+       )${t.strict}`,
+      `create table journal_entries (
+         log ${t.integer} not null, seq ${t.integer} not null, at ${t.integer} not null, actor ${t.text} not null,
+         kind ${t.text} not null, version ${t.integer} not null, data ${t.text} not null, hash ${t.bytes} not null,
+         run_id ${t.text}, session_id ${t.text}, call_id ${t.text}, principal ${t.text} not null, tool ${t.text},
+         outcome ${t.text}, primary key (log, seq)
+       )${t.strict}`,
+      'create index journal_entries_run on journal_entries (log, run_id, seq) where run_id is not null',
+      'create index journal_entries_call on journal_entries (log, call_id, seq) where call_id is not null',
+      'create index journal_entries_kind on journal_entries (log, kind, seq)',
+      'create index journal_entries_principal on journal_entries (log, principal, seq)',
+      'create index journal_entries_tool on journal_entries (log, tool, seq) where tool is not null',
+      'create index journal_entries_at on journal_entries (log, at)',
+      `create table journal_checkpoints (
+         log ${t.integer} not null, size ${t.integer} not null, note ${t.text} not null, primary key (log, size)
+       )${t.strict}`,
+      `create table journal_nodes (
+         log ${t.integer} not null, level ${t.integer} not null, place ${t.integer} not null, hash ${t.bytes} not null,
+         primary key (log, level, place)
+       )${t.strict}`,
+      `create table journal_tiles (
+         log ${t.integer} not null, tile ${t.integer} not null, hashes ${t.bytes} not null, primary key (log, tile)
+       )${t.strict}`,
+      `create table journal_keys (
+         log ${t.integer} not null, seq ${t.integer} not null, change ${t.text} not null, role ${t.text} not null,
+         public_key ${t.text} not null, position ${t.integer} not null, signature ${t.text} not null,
+         primary key (log, seq)
+       )${t.strict}`,
+      `create table journal_bodies (
+         commitment ${t.text} primary key, log ${t.integer} not null, seq ${t.integer} not null, salt ${t.bytes},
+         body ${t.bytes}, place ${t.text} not null, bytes ${t.integer} not null, total_bytes ${t.integer} not null,
+         erased_by ${t.integer}
+       )${t.strict}`,
+      'create index journal_bodies_entry on journal_bodies (log, seq)',
+      `create table journal_snapshots (digest ${t.text} primary key, text ${t.text} not null)${t.strict}`,
+      `create table journal_segments (
+         log ${t.integer} not null, first ${t.integer} not null, next ${t.integer} not null,
+         sealed_by ${t.integer} not null, archive ${t.text}, primary key (log, first)
+       )${t.strict}`,
+    ],
+  },
+];

@@ -1,0 +1,90 @@
+import type { Compilable, Kysely } from 'kysely';
+import type { JournalSchema } from './journal-schema.ts';
+
+/** The statements of every append, compiled once: building them each time costs more than running them. */
+export interface JournalStatements {
+  readonly selectLog: string;
+  readonly selectUnsealed: string;
+  readonly insertEntry: string;
+  readonly insertBody: string;
+  readonly insertNode: string;
+  readonly updateLog: string;
+  readonly insertCheckpoint: string;
+  readonly updateSealed: string;
+}
+
+type StatementValue = string | number | Uint8Array | null;
+
+/** A statement that must touch one row. */
+export interface OneRow {
+  readonly kind: 'statement';
+  readonly sql: string;
+  readonly parameters: readonly StatementValue[];
+  readonly rows: 1;
+}
+
+export function one(sql: string, parameters: readonly StatementValue[]): OneRow {
+  return { kind: 'statement', sql, parameters, rows: 1 };
+}
+
+/** By builder, because SQLite and PostgreSQL spell parameters differently. Text only: no state of the log is kept. */
+const compiled = new WeakMap<object, JournalStatements>();
+
+export function statementsFor(build: Kysely<never>): JournalStatements {
+  const known = compiled.get(build);
+  if (known !== undefined) return known;
+  const made = compileAll(build as unknown as Kysely<JournalSchema>);
+  compiled.set(build, made);
+  return made;
+}
+
+const NO_BYTES = new Uint8Array();
+
+function compileAll(db: Kysely<JournalSchema>): JournalStatements {
+  return {
+    selectLog: sqlOf(db.selectFrom('journal_logs').selectAll().orderBy('number', 'desc')),
+    selectUnsealed: sqlOf(db.selectFrom('journal_logs').selectAll().whereRef('size', '>', 'sealed').orderBy('number')),
+    insertEntry: sqlOf(
+      db.insertInto('journal_entries').values({
+        log: 0,
+        seq: 0,
+        at: 0,
+        actor: '',
+        kind: '',
+        version: 0,
+        data: '',
+        hash: NO_BYTES,
+        run_id: '',
+        session_id: '',
+        call_id: '',
+        principal: '',
+        tool: '',
+        outcome: '',
+      }),
+    ),
+    insertBody: sqlOf(
+      db.insertInto('journal_bodies').values({
+        commitment: '',
+        log: 0,
+        seq: 0,
+        salt: NO_BYTES,
+        body: NO_BYTES,
+        place: '',
+        bytes: 0,
+        total_bytes: 0,
+        erased_by: 0,
+      }),
+    ),
+    insertNode: sqlOf(db.insertInto('journal_nodes').values({ log: 0, level: 0, place: 0, hash: NO_BYTES })),
+    updateLog: sqlOf(
+      db.updateTable('journal_logs').set({ size: 0, head: NO_BYTES, frontier: NO_BYTES }).where('number', '=', 0),
+    ),
+    insertCheckpoint: sqlOf(db.insertInto('journal_checkpoints').values({ log: 0, size: 0, note: '' })),
+    updateSealed: sqlOf(db.updateTable('journal_logs').set({ sealed: 0 }).where('number', '=', 0)),
+  };
+}
+
+/** The values are given anew each time, in the order written above. */
+function sqlOf(query: Compilable): string {
+  return query.compile().sql;
+}

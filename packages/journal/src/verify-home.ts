@@ -1,0 +1,122 @@
+import type { ReadOnlyDatabase } from '@palyra/storage';
+import { bytesOfHex, equalBytes } from './format/bytes.ts';
+import { parseCheckpoint } from './format/checkpoint.ts';
+import { JournalError } from './journal-error.ts';
+import { nodeCrypto } from './node-crypto.ts';
+import { createDatabaseSource, listLogs } from './read-log.ts';
+import type { JournalSchema, LogRow } from './store/journal-schema.ts';
+import type { Established, Finding, LogHead, LogReport, VerifiedState, VerifyPins } from './verify/report.ts';
+import { verifyLog } from './verify/verify-log.ts';
+
+export interface HomeVerification {
+  readonly database: Pick<ReadOnlyDatabase<JournalSchema>, 'read'>;
+  /** Absent: all bodies are in the database. */
+  readonly bodyDirectory: string | undefined;
+  /**
+   * The root key is that of the log in use. Logs before it may have had another; what ties them to it is the head that
+   * each log names of the one before.
+   */
+  readonly pins: VerifyPins;
+  /** For the log that it is about; the others are verified from their beginning. */
+  readonly start?: VerifiedState;
+  /** Told how many entries were looked at, in all logs. */
+  readonly progress?: (entries: number) => void;
+}
+
+export type SoundLog = Extract<LogReport, { kind: 'sound' }>;
+
+export type HomeReport =
+  | {
+      readonly kind: 'sound';
+      /** Oldest first; the last is the one in use. */
+      readonly logs: readonly SoundLog[];
+      /** What was established about the log in use. */
+      readonly established: Established;
+    }
+  | {
+      readonly kind: 'broken';
+      /** Those before the broken one. */
+      readonly logs: readonly SoundLog[];
+      /** The broken one. */
+      readonly origin: string;
+      readonly finding: Finding;
+    };
+
+/** Every log of a home, oldest first. Throws `journal.no_log`, and when something could not be looked at. */
+export async function verifyHome(home: HomeVerification): Promise<HomeReport> {
+  const rows = await listLogs(home.database.read);
+  const last = rows.at(-1);
+  if (last === undefined) throw new JournalError('journal.no_log', 'There is no log in this database.');
+  const lost = lostLog(rows, home);
+  if (lost !== undefined) return { kind: 'broken', logs: [], origin: last.origin, finding: lost };
+
+  const logs: SoundLog[] = [];
+  for (const row of rows) {
+    const report = await verifyOne(row, { home, isLast: row === last, before: entriesIn(logs) });
+    if (report.kind === 'broken') return { ...report, logs };
+    const finding = unlinked(report, logs.at(-1));
+    if (finding !== undefined) return { kind: 'broken', logs, origin: row.origin, finding };
+    logs.push(report);
+  }
+  return {
+    kind: 'sound',
+    logs,
+    established: logs.at(-1)?.established ?? { level: 'self_consistent' },
+  };
+}
+
+async function verifyOne(
+  row: LogRow,
+  { home, isLast, before }: { readonly home: HomeVerification; readonly isLast: boolean; readonly before: number },
+): Promise<LogReport> {
+  const { database, bodyDirectory, pins, start, progress } = home;
+  const source = await createDatabaseSource(database.read, row, { directory: bodyDirectory });
+  return verifyLog(source, {
+    crypto: nodeCrypto,
+    pins: isLast || hasKey(row, pins.rootKey) ? pins : withoutRoot(pins),
+    ...(start?.origin === row.origin ? { start } : {}),
+    ...(progress === undefined ? {} : { progress: (entries: number) => progress(before + entries) }),
+  });
+}
+
+function hasKey({ root_key }: LogRow, rootKey: Uint8Array | undefined): boolean {
+  return rootKey !== undefined && equalBytes(rootKey, bytesOfHex(root_key) ?? new Uint8Array());
+}
+
+function withoutRoot({ witnesses, checkpoints }: VerifyPins): VerifyPins {
+  return { witnesses, checkpoints };
+}
+
+function entriesIn(logs: readonly SoundLog[]): number {
+  return logs.reduce((sum, { counts }) => sum + counts.entries, 0);
+}
+
+/** SECURITY: T-53 — a new log in the place of the old one is sound by itself; what was known of the old one is not there. */
+function lostLog(rows: readonly LogRow[], { start, pins }: HomeVerification): Finding | undefined {
+  const isHere = (known: string) => rows.some(({ origin }) => origin === known);
+  if (start !== undefined && !isHere(start.origin)) {
+    return { code: 'forked', why: `The log ${start.origin}, which was verified before, is not in this home.` };
+  }
+  const lost = pins.checkpoints.map((note) => parseCheckpoint(note).checkpoint.origin).find((known) => !isHere(known));
+  if (lost === undefined) return undefined;
+  return { code: 'forked', why: `The log ${lost}, of which a checkpoint is known, is not in this home.` };
+}
+
+/** A recovered log names the head of the one before it, and only the first log names none. */
+function unlinked(log: SoundLog, before: SoundLog | undefined): Finding | undefined {
+  const wasRead = log.counts.entries === log.size;
+  if (!wasRead && log.follows === undefined) return undefined;
+  if (isSameHead(log.follows, before)) return undefined;
+  const named = log.follows === undefined ? 'none' : `${log.follows.origin} of ${log.follows.size} entries`;
+  const found = before === undefined ? 'none' : `${before.origin} of ${before.size} entries`;
+  return {
+    code: 'origin_unlinked',
+    seq: 0,
+    why: `The log names ${named} as the one before it, and there is ${found}, or one with another root.`,
+  };
+}
+
+function isSameHead(named: LogHead | undefined, before: SoundLog | undefined): boolean {
+  if (named === undefined || before === undefined) return named === before;
+  return named.origin === before.origin && named.size === before.size && named.root === before.root;
+}

@@ -1,0 +1,74 @@
+import { bytesOfHex, equalBytes, hexOf } from '../format/bytes.ts';
+import type { VerifyCrypto } from '../format/crypto.ts';
+import {
+  isSignedByRoot,
+  type KeyRole,
+  type KeyValidity,
+  keysValidAt,
+  type SignedKeyStatement,
+  validityOf,
+} from '../format/key-statement.ts';
+import type { Finding } from './report.ts';
+
+/** The keys that a log has had so far, each as far as the root key certified it. */
+export interface KeyRing {
+  readonly statements: readonly SignedKeyStatement[];
+  /** The statement counts from here on; whether the root key signed it is known later. */
+  add(statement: SignedKeyStatement, seq?: number): Promise<Finding | undefined>;
+  /** Statements of entries before this one; undefined when it is not known which those are. */
+  before(seq: number): readonly SignedKeyStatement[] | undefined;
+  validAt(role: KeyRole, size: number): readonly KeyValidity[];
+  used(key: KeyValidity, size: number): void;
+  /** A key that signed for a size after that up to which, as was said later, it counted. */
+  overstayed(): Finding | undefined;
+  /** Whether it is the root key, or ever was another key of the log. */
+  has(publicKey: Uint8Array): boolean;
+}
+
+interface KeyRingDeps {
+  readonly rootKey: Uint8Array;
+  readonly crypto: VerifyCrypto;
+  /** Trusted already: from an earlier verification. */
+  readonly known: readonly SignedKeyStatement[];
+}
+
+export function createKeyRing({ rootKey, crypto, known }: KeyRingDeps): KeyRing {
+  const statements: SignedKeyStatement[] = [...known];
+  const places: (number | undefined)[] = known.map(() => undefined);
+  const lastUse = new Map<string, number>();
+  let keys = validityOf(statements);
+
+  return {
+    statements,
+    async add(statement, seq) {
+      statements.push(statement);
+      places.push(seq);
+      keys = validityOf(statements);
+      // SECURITY: T-31 — the log brings its own keys along; only the root key's word makes them keys.
+      if (await isSignedByRoot(statement, rootKey, crypto)) return undefined;
+      const why = `The root key has not signed that a ${statement.role} key is ${statement.change}.`;
+      return { code: 'key_uncertified', ...(seq === undefined ? {} : { seq }), why };
+    },
+    before(seq) {
+      if (known.length > 0) return undefined;
+      return statements.filter((_, at) => (places[at] ?? -1) < seq);
+    },
+    validAt: (role, size) => keysValidAt(keys, role, size),
+    used({ role, publicKey }, size) {
+      const id = `${role} ${hexOf(publicKey)}`;
+      if (size > (lastUse.get(id) ?? -1)) lastUse.set(id, size);
+    },
+    overstayed() {
+      for (const { role, publicKey, until } of keys) {
+        const size = lastUse.get(`${role} ${hexOf(publicKey)}`) ?? -1;
+        if (until === undefined || size <= until) continue;
+        const code = role === 'checkpoint' ? 'checkpoint_unsigned' : 'attestation_unsigned';
+        return { code, seq: size - 1, why: `A ${role} key that counted up to size ${until} signed for size ${size}.` };
+      }
+      return undefined;
+    },
+    has: (publicKey) =>
+      equalBytes(publicKey, rootKey) ||
+      statements.some(({ public_key }) => equalBytes(publicKey, bytesOfHex(public_key) ?? new Uint8Array())),
+  };
+}

@@ -1,0 +1,69 @@
+import type { EntryIndex, StoredEntry } from '../format/entry.ts';
+import type { SignedKeyStatement } from '../format/key-statement.ts';
+import type { Frontier } from '../format/merkle-tree.ts';
+
+/** A log to be verified, wherever it lies: a database, an export, an archive. Nothing in it is believed. */
+export interface LogSource {
+  readonly origin: string;
+  /** Hexadecimal; the key that the log says is its root. */
+  readonly rootKey: string;
+  /** Where the records begin: the beginning, or where the log was pruned. */
+  readonly base: LogBase;
+  /** The key statements from before the base. */
+  readonly earlierKeys: readonly SignedKeyStatement[];
+  /** What the store itself says about the end of the log, where it keeps such a note. */
+  readonly head?: StoredHead;
+  /**
+   * In the order of the log: entries, and after the entry with which it was signed, each checkpoint. In pages. It begins
+   * with the checkpoint of size `from`, if there is one. From the base on, records that belong nowhere come too.
+   */
+  records(from: number): AsyncIterable<readonly LogRecord[]>;
+  /** The root of a size before the base, made of the same hashes as the base. Absent: this source does not have them. */
+  earlierRoot?(size: number): Promise<Uint8Array | undefined>;
+  /** Bodies of an entry that is being verified. Absent: this source has none. Throws when it cannot look. */
+  body?(commitment: string): Promise<SourceBody>;
+  /** The text of a policy snapshot. Absent: this source has none. */
+  snapshot?(digest: string): Promise<string | undefined>;
+}
+
+export interface LogBase {
+  readonly frontier: Frontier;
+  /** The hash of the entry before the base; 32 zero bytes at the beginning. */
+  readonly previous: Uint8Array;
+}
+
+export interface StoredHead {
+  readonly size: number;
+  /** Of the last entry. */
+  readonly hash: Uint8Array;
+  /** As `encodeFrontier` writes it. */
+  readonly frontier: Uint8Array;
+}
+
+export type LogRecord = EntryRecord | CheckpointRecord;
+
+export interface EntryRecord {
+  readonly kind: 'entry';
+  readonly entry: Omit<StoredEntry, 'previous' | 'origin'>;
+  /** As it was stored beside the entry. */
+  readonly hash: Uint8Array;
+  /** What the store can be searched by, where it has that. */
+  readonly index?: EntryIndex;
+}
+
+export interface CheckpointRecord {
+  readonly kind: 'checkpoint';
+  /** As the store has it, whatever the note itself says. */
+  readonly size: number;
+  readonly note: string;
+}
+
+export type SourceBody =
+  | { readonly kind: 'present'; readonly salt: Uint8Array; readonly bytes: Uint8Array }
+  /** The store says so; the verifier looks for the entry that says the same. */
+  | { readonly kind: 'erased'; readonly erasedBy: number | undefined }
+  /** Left out of this source on purpose: an export without bodies. */
+  | { readonly kind: 'left out' }
+  | { readonly kind: 'missing' }
+  /** Something is there, but it is not the body: of another length, without a salt, another content. */
+  | { readonly kind: 'unreadable'; readonly why: string };
