@@ -50,6 +50,17 @@ test('statistics sort as numbers and count completed operations per second of wa
   expect(statisticsOf([10, 9, 100, 1], 500)).toEqual({ p50_ms: 9, p99_ms: 100, per_s: 8 });
 });
 
+test('an operation that does many things counts as many', async () => {
+  expect(statisticsOf([10, 9, 100, 1], 500, 1000)).toEqual({ p50_ms: 9, p99_ms: 100, per_s: 8000 });
+  const report = await benchmark({
+    contenders: [
+      { name: 'one', prepare: () => ({ operation: () => pause(2) }) },
+      { name: 'many', prepare: () => ({ operation: () => pause(2), things: 1000 }) },
+    ],
+  }).run(OPTIONS, quiet);
+  expect(report.rows[1]?.ratio).toBeGreaterThan(100);
+});
+
 test('every contender has one turn in every round, and the first turn goes round', () => {
   expect(turnsOf(3, 4)).toEqual([
     [0, 1, 2],

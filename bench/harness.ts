@@ -12,6 +12,8 @@ export interface Contender<Context> {
 export interface Workload {
   /** One operation, measured until it returns or its promise settles. `index` counts all operations of this contender from 0. */
   operation(index: number): unknown;
+  /** How many things one operation does, such as the entries it verifies; 1 unless told. `per_s` counts things. */
+  readonly things?: number;
   close?(): Promise<void> | void;
 }
 
@@ -142,7 +144,12 @@ async function playRounds(entrants: readonly Entrant[], { options, progress }: M
       await playTurn(entrant, sliceMs, into);
     }
   }
-  return new Map([...samples].map(([name, { latencies, elapsedMs }]) => [name, statisticsOf(latencies, elapsedMs)]));
+  return new Map(
+    entrants.map(({ name, workload }) => {
+      const { latencies, elapsedMs } = samples.get(name) as Samples;
+      return [name, statisticsOf(latencies, elapsedMs, workload.things)];
+    }),
+  );
 }
 
 /** Keeps `concurrency` operations in flight until the time is over; the last ones are waited for and counted. */

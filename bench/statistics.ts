@@ -1,16 +1,16 @@
 export interface RowStatistics {
   readonly p50_ms: number;
   readonly p99_ms: number;
-  /** Completed operations per second of wall time, all lanes of the contender together. */
+  /** Completed operations, or the things they did, per second of wall time, all lanes of the contender together. */
   readonly per_s: number;
 }
 
-export function statisticsOf(latenciesMs: readonly number[], elapsedMs: number): RowStatistics {
+export function statisticsOf(latenciesMs: readonly number[], elapsedMs: number, things = 1): RowStatistics {
   const sorted = Float64Array.from(latenciesMs).toSorted();
   return {
     p50_ms: significant(percentile(sorted, 50)),
     p99_ms: significant(percentile(sorted, 99)),
-    per_s: significant((latenciesMs.length * 1_000) / elapsedMs),
+    per_s: significant((latenciesMs.length * things * 1_000) / elapsedMs),
   };
 }
 
