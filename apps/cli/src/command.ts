@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream';
 import type { EnvironmentVariables } from '@palyra/config';
+import type { ExitCode } from './exit-codes.ts';
 import type { Paint } from './render/paint.ts';
 
 /** The headings of `palyra --help`, in its order. */
-export const COMMAND_GROUPS = ['Configuration', 'Policy'] as const;
+export const COMMAND_GROUPS = ['Configuration', 'Policy', 'Journal'] as const;
 export type CommandGroup = (typeof COMMAND_GROUPS)[number];
 
 /** One command, everything about it: parsing, help and the command table follow from this. */
@@ -31,6 +32,8 @@ export interface OptionDefinition {
   /** As commander writes them: `--force` or `--ttl <duration>`. */
   readonly flags: string;
   readonly summary: string;
+  /** May be given several times; its value is the list. */
+  readonly isRepeatable?: true;
 }
 
 export interface CommandInput {
@@ -50,8 +53,18 @@ export interface CommandContext {
   openStdin(): Readable;
   /** A function, because a process can outlive its directory, and most commands never ask. */
   workingDirectory(): string;
+  /** The person at the keyboard; absent when there is none to see or answer. */
+  readonly terminal?: Terminal | undefined;
   /** Aborted when the person at the keyboard wants to stop. */
   readonly signal: AbortSignal;
+}
+
+/** Beside the outcome, and on standard error: what a person sees while a command runs. */
+export interface Terminal {
+  /** Replaces the line before. */
+  progress(line: string): void;
+  /** One line of answer; empty when nobody can type one. */
+  ask(question: string): Promise<string>;
 }
 
 /** One outcome, told to a program or to a person: a command never prints by itself. */
@@ -60,4 +73,8 @@ export interface CommandResult {
   render(paint: Paint): string;
   /** Sentences for a person on standard error; a program finds them in `json`. */
   readonly warnings?: readonly string[];
+  /** In the place of both, for what may be too long to hold: it goes out as it comes, to people and programs alike. */
+  readonly stream?: AsyncIterable<string>;
+  /** Other than 0 when the command did what it should and its answer is a bad one. */
+  readonly exitCode?: ExitCode;
 }

@@ -117,11 +117,18 @@ function readInput(definition: CommandDefinition, args: readonly string[]): Comm
     .action(() => undefined);
   for (const { name, isRequired } of definition.arguments ?? [])
     parser.argument(isRequired ? `<${name}>` : `[${name}]`);
-  for (const { flags, summary } of definition.options ?? []) parser.option(flags, summary);
+  for (const { flags, summary, isRepeatable } of definition.options ?? []) {
+    if (isRepeatable === true) parser.option(flags, summary, collect, []);
+    else parser.option(flags, summary);
+  }
 
   const flags = [...parser.options.map((option) => option.long ?? option.flags), ...GLOBAL_FLAGS];
   asCliError(flags, () => parser.parse([...args], { from: 'user' }));
   return { arguments: parser.processedArgs as (string | undefined)[], options: parser.opts() };
+}
+
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
 }
 
 function quiet(command: Command): Command {

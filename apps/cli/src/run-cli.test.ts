@@ -156,3 +156,19 @@ test('the version has both forms', async () => {
   expect(await cli({ argv: ['--version'] })).toEqual({ exit: 0, out: 'palyra 1.2.3\n', err: '' });
   expect((await cli({ argv: ['--version', '--json'] })).out).toBe('{"version":"1.2.3","node":"24.0.0"}\n');
 });
+
+test('what is too long to hold goes out as it comes, for people and programs alike', async () => {
+  async function* parts() {
+    yield '{"a":1}\n';
+    yield '{"a":2}\n';
+  }
+  const run = async (): Promise<CommandResult> => ({ json: null, render: () => 'unused', stream: parts() });
+  const printed = { exit: 0, out: '{"a":1}\n{"a":2}\n', err: '' };
+  expect(await cli({ argv: ['act', 'now'], run })).toEqual(printed);
+  expect(await cli({ argv: ['act', 'now', '--json'], run })).toEqual(printed);
+});
+
+test('a command that did its work can still have a bad answer', async () => {
+  const run = async (): Promise<CommandResult> => ({ json: { ok: false }, render: () => 'BROKEN\n', exitCode: 7 });
+  expect(await cli({ argv: ['act', 'now'], run })).toEqual({ exit: 7, out: 'BROKEN\n', err: '' });
+});

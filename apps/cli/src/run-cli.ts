@@ -8,10 +8,11 @@ import { renderError, renderWarning } from './render/error.ts';
 import { helpAsJson, renderHelp } from './render/help.ts';
 import { renderJson } from './render/json.ts';
 import { choosePaint } from './render/paint.ts';
+import { openTerminal } from './terminal.ts';
 import { writeOutput } from './write-output.ts';
 
 /** The process as values, so that a test can be the process. */
-export interface CliProcess extends Omit<CommandContext, 'home'> {
+export interface CliProcess extends Omit<CommandContext, 'home' | 'terminal'> {
   readonly argv: readonly string[];
   readonly version: string;
   readonly nodeVersion: string;
@@ -32,7 +33,8 @@ export async function runCli(cli: CliProcess): Promise<ExitCode> {
     const answer = await untilAborted(answerTo(invocation, cli), cli.signal);
     if (answer.kind === 'interrupted') return EXIT_CODES.interrupted;
     await print(answer.output, { cli, asJson });
-    return EXIT_CODES.done;
+    if (cli.signal.aborted) return EXIT_CODES.interrupted;
+    return answer.output.exitCode ?? EXIT_CODES.done;
   } catch (thrown) {
     if (cli.signal.aborted) return EXIT_CODES.interrupted;
     await report(thrown, { cli, asJson, home });
@@ -57,7 +59,19 @@ async function answerTo(invocation: Invocation, cli: CliProcess): Promise<Output
       return { json: helpAsJson(input), render: (paint) => renderHelp(input, paint) };
     }
     case 'run':
-      return invocation.command.run(invocation.input, { ...cli, home: invocation.home });
+      return runCommand(invocation, cli);
+  }
+}
+
+async function runCommand(
+  { command, input, home }: Extract<Invocation, { readonly kind: 'run' }>,
+  cli: CliProcess,
+): Promise<Output> {
+  const terminal = openTerminal(cli);
+  try {
+    return await command.run(input, { ...cli, home, terminal: terminal?.terminal });
+  } finally {
+    terminal?.clear();
   }
 }
 
@@ -77,11 +91,20 @@ interface PrintContext {
 }
 
 async function print(output: Output, { cli, asJson }: PrintContext): Promise<void> {
+  if (output.stream !== undefined) return printStream(output.stream, cli);
   if (asJson) return writeOutput(cli.stdout, renderJson(output.json));
   const paint = paintFor(cli.stderr, cli);
   const warnings = (output.warnings ?? []).map((sentence) => renderWarning(sentence, paint));
   await writeOutput(cli.stdout, output.render(paintFor(cli.stdout, cli)));
   await writeOutput(cli.stderr, warnings.join(''));
+}
+
+async function printStream(stream: AsyncIterable<string>, cli: CliProcess): Promise<void> {
+  for await (const text of stream) {
+    await writeOutput(cli.stdout, text);
+    // Nobody reads any more, or the person at the keyboard has had enough.
+    if (cli.stdout.destroyed || cli.stdout.errored != null || cli.signal.aborted) return;
+  }
 }
 
 async function report(

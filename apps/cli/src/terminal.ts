@@ -1,0 +1,51 @@
+import { createInterface } from 'node:readline/promises';
+import type { Readable, Writable } from 'node:stream';
+import type { Terminal } from './command.ts';
+import { safeText } from './render/safe-text.ts';
+
+interface TerminalProcess {
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+  readonly signal: AbortSignal;
+  openStdin(): Readable & { readonly isTTY?: boolean };
+}
+
+export interface OpenedTerminal {
+  readonly terminal: Terminal;
+  /** Takes away the line that shows progress. */
+  clear(): void;
+}
+
+const COLUMNS = 79;
+const START_OF_LINE = '\r\u001B[K';
+
+/** Undefined when standard error is not a terminal: then nobody sees progress, and nobody is asked. */
+export function openTerminal({ stderr, signal, openStdin }: TerminalProcess): OpenedTerminal | undefined {
+  if (stderr.isTTY !== true) return undefined;
+  let isShown = false;
+  const clear = () => {
+    if (isShown) stderr.write(START_OF_LINE);
+    isShown = false;
+  };
+  const ask = async (question: string): Promise<string> => {
+    clear();
+    const stdin = openStdin();
+    // Piped input answers other questions than this one.
+    if (stdin.isTTY !== true) return '';
+    const lines = createInterface({ input: stdin, output: stderr, terminal: false });
+    try {
+      return await lines.question(safeText(question), { signal });
+    } finally {
+      lines.close();
+    }
+  };
+  return {
+    clear,
+    terminal: {
+      progress(line) {
+        isShown = true;
+        stderr.write(`${START_OF_LINE}${safeText(line).slice(0, COLUMNS)}`);
+      },
+      ask,
+    },
+  };
+}
