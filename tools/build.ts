@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { runOnNode } from './checks/run-command.ts';
 import { pack } from './release/pack.ts';
 import { stage } from './release/stage.ts';
+import { buildStandaloneVerifier } from './release/standalone-verifier.ts';
 
 const ROOT = process.cwd();
 const BUILD = join(ROOT, 'build');
@@ -23,6 +24,7 @@ if (compiled.exitCode !== 0 || !existsSync('apps/cli/dist/main.js')) {
 
 const target = join(BUILD, 'palyra');
 const { version, packages } = stage(ROOT, target);
+await buildStandaloneVerifier(ROOT, join(target, 'verify'));
 const tarball = pack(target, BUILD);
 console.log(`built  palyra ${version} with ${packages.join(', ')}`);
 console.log(`${tarball}  ${(statSync(tarball).size / 1024).toFixed(0)} KiB`);

@@ -32,6 +32,7 @@ export const SYSTEM_PACKAGES = {
     { apt: 'iproute2', needs: ['ip'], in: ['/usr/sbin', '/sbin'], why: 'tests without network still need loopback' },
     { apt: 'procps', needs: ['ps'], why: 'tests look for processes left behind' },
     { apt: 'openssl', needs: ['openssl'], why: 'attestations are verified by a program that is not ours' },
+    { apt: 'chromium', needs: ['chromium'], why: 'the standalone verifier is tested in a real browser' },
   ],
   bench: [],
 };
