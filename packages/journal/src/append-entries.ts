@@ -1,18 +1,13 @@
-import { type Clock, canonicalJson, type JsonValue } from '@palyra/primitives';
+import type { Clock, JsonValue } from '@palyra/primitives';
 import { type Database, type Notification, program, type Step, type StepResult, StorageError } from '@palyra/storage';
 import type { Body } from './bodies/prepare-body.ts';
 import { checkEntryData, fieldsOfType } from './format/check-data.ts';
 import { type Actor, indexOf, parseActor } from './format/entry.ts';
 import { type DraftData, ENTRY_KINDS, type EntryKind } from './format/entry-kinds.ts';
 import { JournalError } from './journal-error.ts';
-import {
-  type AppendedEntry,
-  JOURNAL_PROGRAM,
-  type JournalInput,
-  type JournalOutput,
-  type PreparedEntry,
-} from './store/journal-program.ts';
+import { type AppendedEntry, JOURNAL_PROGRAM, type JournalInput, type JournalOutput } from './store/journal-program.ts';
 import type { JournalSchema } from './store/journal-schema.ts';
+import type { PreparedEntry } from './store/prepared-entry.ts';
 
 /** An entry to be. Who, when and where in the log is not for the drafter to say. */
 export type Draft = { [Kind in EntryKind]: DraftOf<Kind> }[EntryKind];
@@ -48,14 +43,13 @@ function prepareEntry(
   { by, time }: { readonly by: Actor; readonly time: number },
 ): PreparedEntry {
   const { stored, bodies } = separateBodies(kind, data);
-  checkEntryData(kind, stored);
+  const checked = checkEntryData(kind, stored);
+  const { run_id, session_id, call_id, principal, tool, outcome } = indexOf(by, checked);
+  // Canonical, for the fields are sorted and hold nothing that RFC 8785 writes otherwise.
+  const text = JSON.stringify(checked);
+  const { version } = ENTRY_KINDS[kind];
   return {
-    time,
-    actor: by,
-    kind,
-    version: ENTRY_KINDS[kind].version,
-    data: canonicalJson(stored),
-    index: indexOf(by, stored),
+    fields: [time, by, kind, version, text, run_id, session_id, call_id, principal, tool, outcome],
     bodies,
   };
 }

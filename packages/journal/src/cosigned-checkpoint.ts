@@ -5,7 +5,7 @@ import type { EntryData } from './format/entry-kinds.ts';
 import { noteKeyId, signatureLine } from './format/signed-note.ts';
 import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
-import type { JournalSchema } from './store/journal-schema.ts';
+import { type JournalSchema, ONLY_RARE } from './store/journal-schema.ts';
 
 export interface StoredCheckpoint {
   readonly size: number;
@@ -53,6 +53,7 @@ export async function newestCosigned(
     .select('data')
     .where('log', '=', log)
     .where('kind', '=', 'checkpoint.cosigned')
+    .where(ONLY_RARE)
     .orderBy('seq', 'desc')
     .limit(LOOKED_AT)
     .execute();

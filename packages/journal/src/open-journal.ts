@@ -1,8 +1,9 @@
 import { type Clock, createIdSource, type IdSource, systemClock } from '@palyra/primitives';
 import type { Database } from '@palyra/storage';
-import { type AppendOptions, type AppendOutcome, commitEntries, type Draft, prepareEntries } from './append-entries.ts';
+import { type AppendOptions, type AppendOutcome, type Draft, prepareEntries } from './append-entries.ts';
 import { type AttestedCall, type AttestOutcome, attestCall } from './attest-call.ts';
 import { createByteGate } from './bodies/byte-gate.ts';
+import { createAppender } from './coalesce-appends.ts';
 import { type CreateLogDeps, createLog, currentLog } from './create-log.ts';
 import type { JournalEntry } from './entry-view.ts';
 import { eraseBody } from './erase-body.ts';
@@ -78,12 +79,13 @@ export async function openJournal(deps: JournalDeps): Promise<Journal> {
   const bodies = createStoredBodies({ ...deps, directory: bodyDirectory });
   const snapshots = createPolicySnapshots(database);
   const gate = createByteGate(BYTES_UNDER_WAY);
+  const appender = createAppender(database, log.origin);
   const attesting = new Set<Promise<unknown>>();
 
   const append = async (actor: Actor, drafts: readonly Draft[], options: AppendOptions = {}) => {
     const entries = prepareEntries(actor, drafts, clock);
     await snapshots.require(drafts);
-    return gate.pass(weightOf(entries), () => commitEntries(database, entries, { ...options, origin: log.origin }));
+    return gate.pass(weightOf(entries), () => appender.append(entries, options));
   };
 
   return {

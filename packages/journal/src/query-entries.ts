@@ -2,7 +2,7 @@ import type { ReadQueries } from '@palyra/storage';
 import { entryView, type JournalEntry } from './entry-view.ts';
 import { type EntryKind, isEntryKind } from './format/entry-kinds.ts';
 import { JournalError } from './journal-error.ts';
-import type { JournalSchema } from './store/journal-schema.ts';
+import { EVERY_CALL, type JournalSchema, ONLY_RARE } from './store/journal-schema.ts';
 
 export interface EntryFilter {
   readonly run?: string;
@@ -52,6 +52,7 @@ export async function queryEntries(
   if (cursor !== undefined) query = query.where('seq', forward ? '>' : '<', cursor);
   for (const [column, value] of equalities(filter)) query = query.where(column, '=', value);
   if (filter.kinds !== undefined) query = query.where('kind', 'in', [...filter.kinds]);
+  if (filter.kinds?.every(isRare) === true) query = query.where(ONLY_RARE);
   if (filter.since !== undefined) query = query.where('at', '>=', filter.since);
   if (filter.until !== undefined) query = query.where('at', '<', filter.until);
   // One more than asked for says whether there is a next page.
@@ -62,6 +63,10 @@ export async function queryEntries(
   const entries = rows.slice(0, limit).map((row) => entryView(row, log.origin));
   const last = entries.at(-1);
   return rows.length > limit && last !== undefined ? { entries, next: last.seq } : { entries };
+}
+
+function isRare(kind: EntryKind): boolean {
+  return !(EVERY_CALL as readonly string[]).includes(kind);
 }
 
 type Column = 'run_id' | 'session_id' | 'call_id' | 'principal' | 'tool' | 'outcome';

@@ -21,46 +21,72 @@ const TEXT_FIELDS: Readonly<Record<string, RegExp>> = {
 const MAX_LIST = 256;
 
 /**
- * A copy of `data`, absent fields left out. Throws `journal.invalid_entry` unless it has exactly the fields of its kind;
- * the message repeats no value.
+ * A copy of `data`, absent fields left out, in the order of canonical JSON. Throws `journal.invalid_entry` unless it has
+ * exactly the fields of its kind; the message repeats no value.
  */
 export function checkEntryData<Kind extends EntryKind>(kind: Kind, data: unknown): EntryData<Kind> {
-  const { fields } = ENTRY_KINDS[kind];
+  const checks = CHECKS[kind];
   if (typeof data !== 'object' || data === null || Array.isArray(data)) throw invalid(kind, 'is not an object');
   for (const name of Object.keys(data)) {
     // SECURITY: T-31 — who, when and where in the log are no fields of any kind: they cannot come with the data.
-    if (!Object.hasOwn(fields, name)) throw invalid(kind, `has no field "${visibleText(name.slice(0, 64))}"`);
+    if (!checks.names.has(name)) throw invalid(kind, `has no field "${visibleText(name.slice(0, 64))}"`);
   }
   const checked: Record<string, unknown> = {};
-  for (const [name, spec] of Object.entries(fields) as [string, FieldSpec][]) {
+  for (const { name, isAllowed } of checks.fields) {
     const given = Object.hasOwn(data, name) ? (data as Record<string, unknown>)[name] : undefined;
     // Holes in a list become visible when it is copied; `every` would pass over them.
     const value: unknown = Array.isArray(given) ? Array.from<unknown>(given) : given;
-    if (!isAllowed(spec, value)) throw invalid(kind, `has no valid "${name}"`);
+    if (!isAllowed(value)) throw invalid(kind, `has no valid "${name}"`);
     if (value !== undefined) checked[name] = value;
   }
   return checked as EntryData<Kind>;
 }
 
-function isAllowed(spec: FieldSpec, value: unknown): boolean {
+type IsAllowed = (value: unknown) => boolean;
+
+interface KindChecks {
+  readonly names: ReadonlySet<string>;
+  /** Sorted by name, as canonical JSON sorts them. */
+  readonly fields: readonly { readonly name: string; readonly isAllowed: IsAllowed }[];
+}
+
+function checksOf(fields: Readonly<Record<string, FieldSpec>>): KindChecks {
+  const names = Object.keys(fields).toSorted();
+  return {
+    names: new Set(names),
+    fields: names.map((name) => ({ name, isAllowed: checkFor(fields[name] as FieldSpec) })),
+  };
+}
+
+function checkFor(spec: FieldSpec): IsAllowed {
   if (typeof spec !== 'string') {
-    if (value === undefined) return spec[0] === '';
-    return typeof value === 'string' && value !== '' && spec.includes(value);
+    const values: ReadonlySet<unknown> = new Set(spec.filter((value) => value !== ''));
+    const isOptional = spec[0] === '';
+    return (value) => (value === undefined ? isOptional : values.has(value));
   }
-  if (spec.endsWith('?')) return value === undefined || isOfType(spec.slice(0, -1), value);
-  if (spec.endsWith('*')) return isListOf(spec.slice(0, -1), value);
-  return isOfType(spec, value);
+  if (spec.endsWith('?')) {
+    const isOfType = checkForType(spec.slice(0, -1));
+    return (value) => value === undefined || isOfType(value);
+  }
+  if (!spec.endsWith('*')) return checkForType(spec);
+  const isOfType = checkForType(spec.slice(0, -1));
+  return (value) => Array.isArray(value) && value.length <= MAX_LIST && value.every(isOfType);
 }
 
-function isListOf(type: string, value: unknown): boolean {
-  return Array.isArray(value) && value.length <= MAX_LIST && value.every((item) => isOfType(type, item));
+function checkForType(type: string): IsAllowed {
+  if (type === 'integer') return isInteger;
+  if (type === 'count') return (value) => isInteger(value) && (value as number) >= 0;
+  const pattern = TEXT_FIELDS[type];
+  return (value) => typeof value === 'string' && pattern?.test(value) === true;
 }
 
-function isOfType(type: string, value: unknown): boolean {
-  if (type === 'count') return isOfType('integer', value) && (value as number) >= 0;
-  if (type === 'integer') return Number.isSafeInteger(value) && !Object.is(value, -0);
-  return typeof value === 'string' && TEXT_FIELDS[type]?.test(value) === true;
+function isInteger(value: unknown): boolean {
+  return Number.isSafeInteger(value) && !Object.is(value, -0);
 }
+
+const CHECKS: Readonly<Record<EntryKind, KindChecks>> = Object.fromEntries(
+  Object.entries(ENTRY_KINDS).map(([kind, { fields }]) => [kind, checksOf(fields)]),
+) as Record<EntryKind, KindChecks>;
 
 function invalid(kind: EntryKind, what: string): JournalError {
   return new JournalError('journal.invalid_entry', `The data of an entry of kind ${kind} ${what}.`, {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@palyra/primitives/browser';
 import { JournalError } from '../journal-error.ts';
-import { uint32, uint64, utf8 } from './bytes.ts';
+import { utf8 } from './bytes.ts';
 import { checkEntryData } from './check-data.ts';
 import type { Sha256 } from './crypto.ts';
 import { ENTRY_KINDS, type EntryData, type EntryKind, isEntryKind } from './entry-kinds.ts';
@@ -28,45 +28,68 @@ export interface StoredEntry {
 
 const ENTRY_FORMAT = 'palyra.entry/1';
 
-const LEAF = new Uint8Array([0]);
 const LENGTH_BYTES = 4;
 const FORMAT_BYTES = utf8(ENTRY_FORMAT);
+const encoder = new TextEncoder();
 
 /**
  * Each field preceded by its length in four bytes, so that no two entries share an encoding. Throws
  * `journal.invalid_entry` for fields that have no encoding.
  */
 export function encodeEntry(entry: StoredEntry): Uint8Array {
+  return writeLeaf(entry).slice(1);
+}
+
+/**
+ * The hash that the next entry links to, which is also the entry's leaf in the Merkle tree (RFC 6962, section 2.1).
+ * Throws as `encodeEntry` does.
+ */
+export function entryHash(entry: StoredEntry, sha256: Sha256): Uint8Array {
+  return sha256(writeLeaf(entry));
+}
+
+/** Written over and over: this runs for every entry that is appended or verified. */
+let page = new Uint8Array(16 * 1024);
+
+/** What RFC 6962 hashes for a leaf: a zero byte and the encoding. Only good until the next call. */
+function writeLeaf(entry: StoredEntry): Uint8Array {
+  const { origin, seq, previous, time, actor: by, kind, version, data } = entry;
   if (!isEncodable(entry)) {
     throw new JournalError('journal.invalid_entry', 'An entry has a field that cannot be written.');
   }
-  const fields = [
-    FORMAT_BYTES,
-    utf8(entry.origin),
-    uint64(entry.seq),
-    entry.previous,
-    uint64(entry.time),
-    utf8(entry.actor),
-    utf8(entry.kind),
-    uint32(entry.version),
-    utf8(entry.data),
-  ];
-  return withLengths(fields);
-}
-
-/** Written in one go: this runs for every entry that is appended or verified. */
-function withLengths(fields: readonly Uint8Array[]): Uint8Array {
-  let length = 0;
-  for (const field of fields) length += LENGTH_BYTES + field.length;
-  const whole = new Uint8Array(length);
-  const view = new DataView(whole.buffer);
-  let offset = 0;
-  for (const field of fields) {
-    view.setUint32(offset, field.length);
-    whole.set(field, offset + LENGTH_BYTES);
-    offset += LENGTH_BYTES + field.length;
-  }
-  return whole;
+  const most = 256 + 3 * (origin.length + by.length + kind.length + data.length);
+  if (page.length < most) page = new Uint8Array(most);
+  const view = new DataView(page.buffer);
+  page[0] = 0;
+  let at = 1;
+  const putBytes = (bytes: Uint8Array) => {
+    view.setUint32(at, bytes.length);
+    page.set(bytes, at + LENGTH_BYTES);
+    at += LENGTH_BYTES + bytes.length;
+  };
+  const putText = (text: string) => {
+    const { written } = encoder.encodeInto(text, page.subarray(at + LENGTH_BYTES));
+    view.setUint32(at, written);
+    at += LENGTH_BYTES + written;
+  };
+  const putUint64 = (value: number) => {
+    view.setUint32(at, 8);
+    view.setUint32(at + LENGTH_BYTES, Math.floor(value / 2 ** 32));
+    view.setUint32(at + 2 * LENGTH_BYTES, value % 2 ** 32);
+    at += LENGTH_BYTES + 8;
+  };
+  putBytes(FORMAT_BYTES);
+  putText(origin);
+  putUint64(seq);
+  putBytes(previous);
+  putUint64(time);
+  putText(by);
+  putText(kind);
+  view.setUint32(at, LENGTH_BYTES);
+  view.setUint32(at + LENGTH_BYTES, version);
+  at += 2 * LENGTH_BYTES;
+  putText(data);
+  return page.subarray(0, at);
 }
 
 /**
@@ -75,19 +98,20 @@ function withLengths(fields: readonly Uint8Array[]): Uint8Array {
  */
 function isEncodable({ origin, seq, previous, time, actor: by, kind, version, data }: StoredEntry): boolean {
   return (
-    [seq, time, version].every((value) => Number.isSafeInteger(value) && value >= 0) &&
+    isCount(seq) &&
+    isCount(time) &&
+    isCount(version) &&
     version < 2 ** 32 &&
     previous.length === HASH_BYTES &&
-    [origin, by, kind, data].every((text) => text.isWellFormed())
+    data.isWellFormed() &&
+    by.isWellFormed() &&
+    kind.isWellFormed() &&
+    origin.isWellFormed()
   );
 }
 
-/**
- * The hash that the next entry links to, which is also the entry's leaf in the Merkle tree (RFC 6962, section 2.1).
- * Throws as `encodeEntry` does.
- */
-export function entryHash(entry: StoredEntry, sha256: Sha256): Uint8Array {
-  return sha256(LEAF, encodeEntry(entry));
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
 }
 
 /** Who caused an entry: one of the server's principals, with the device that proved it, or the daemon itself. */

@@ -3,8 +3,8 @@ import type { Kysely } from 'kysely';
 import { concat } from '../format/bytes.ts';
 import type { EntryData, EntryKind } from '../format/entry-kinds.ts';
 import { JournalError } from '../journal-error.ts';
-import type { PreparedEntry } from './journal-program.ts';
 import { type JournalSchema, type LogRow, TILE } from './journal-schema.ts';
+import type { PreparedEntry } from './prepared-entry.ts';
 
 interface Place {
   readonly log: LogRow;
@@ -16,14 +16,17 @@ interface Place {
  * What some entries do to the journal's own tables. It follows from the entry and happens with it, so neither can be
  * had without the other: no body is erased, and nothing is pruned, without a record that says so.
  */
-export function* applyEntry({ kind, data }: PreparedEntry, { log, seq, build }: Place): ProgramRun<void> {
+export function* applyEntry(
+  { fields: [, , kind, , data] }: PreparedEntry,
+  { log, seq, build }: Place,
+): ProgramRun<void> {
   const db = build as unknown as Kysely<JournalSchema>;
   const act = ACTS[kind as EntryKind];
   if (act !== undefined) yield* act(JSON.parse(data) as never, { log, seq, db });
 }
 
 /** Whether an entry does anything but stand in the log. */
-export function hasAct({ kind }: PreparedEntry): boolean {
+export function hasAct({ fields: [, , kind] }: PreparedEntry): boolean {
   return ACTS[kind as EntryKind] !== undefined;
 }
 

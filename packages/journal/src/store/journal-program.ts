@@ -1,44 +1,19 @@
-import { type ProgramRun, rowsOf, type TransactionMemory, type WriterProgram } from '@palyra/storage';
+import { type ProgramRun, rowsOf, type WriterProgram } from '@palyra/storage';
 import type { Kysely } from 'kysely';
 import { hexOf } from '../format/bytes.ts';
 import { entryHash } from '../format/entry.ts';
-import { addLeaf, type CompletedNode, decodeFrontier, encodeFrontier, type Frontier } from '../format/merkle-tree.ts';
+import { addLeaf, type CompletedNode } from '../format/merkle-tree.ts';
 import { JournalError } from '../journal-error.ts';
 import { nodeSha256 } from '../node-crypto.ts';
 import { applyEntry, hasAct } from './apply-entry.ts';
 import type { JournalSchema, LogRow } from './journal-schema.ts';
 import { KEPT_LEVEL } from './journal-schema.ts';
+import { currentLogRow, type HeadMemory, keepHead, type LogHead, readHead } from './log-head.ts';
+import type { PreparedBody, PreparedEntry } from './prepared-entry.ts';
 import { type JournalSettings, sealLogs } from './seal-logs.ts';
-import { one, statementsFor } from './statements.ts';
+import { type JournalStatements, type OneRow, one, type StatementValue, statementsFor } from './statements.ts';
 
 export const JOURNAL_PROGRAM = 'journal';
-
-/** An entry that has been checked and spelled; what is missing is its place in the log. */
-export interface PreparedEntry {
-  readonly time: number;
-  readonly actor: string;
-  readonly kind: string;
-  readonly version: number;
-  /** Canonical JSON. */
-  readonly data: string;
-  readonly index: {
-    readonly run_id: string | null;
-    readonly session_id: string | null;
-    readonly call_id: string | null;
-    readonly principal: string;
-    readonly tool: string | null;
-    readonly outcome: string | null;
-  };
-  readonly bodies: readonly PreparedBody[];
-}
-
-export interface PreparedBody {
-  readonly commitment: string;
-  readonly salt: Uint8Array;
-  readonly bytes: number;
-  readonly totalBytes: number;
-  readonly content: Uint8Array | 'file';
-}
 
 export interface JournalInput {
   readonly entries: readonly PreparedEntry[];
@@ -84,50 +59,19 @@ const journal: WriterProgram<JournalInput, JournalOutput, JournalSettings, LogHe
     return { origin: head.log.origin, entries: appended };
   },
   *seal(build, { settings, memory }) {
-    yield* keepHead(build, memory);
-    return yield* sealLogs(build, settings);
+    return yield* sealLogs(build, { settings, memory });
   },
 };
 
 export default journal;
 
-/** Where the next entry goes. Between the units of a transaction it is only remembered; the row is written at the end. */
-interface LogHead {
-  readonly log: LogRow;
-  readonly frontier: Frontier;
-  /** The hash of the last entry. */
-  readonly previous: Uint8Array;
-}
-
-function* readHead(build: Kysely<never>): ProgramRun<LogHead | undefined> {
-  const log = yield* currentLog(build);
-  if (log === undefined) return undefined;
-  const frontier = decodeFrontier(log.size, log.frontier);
-  if (frontier === undefined) throw new JournalError('journal.not_recorded', 'The head of the log is damaged.');
-  return { log, frontier, previous: log.head };
-}
-
-/** Writes what is remembered into the log's row, and forgets it: the next to need it reads the row. */
-function* keepHead(build: Kysely<never>, memory: TransactionMemory<LogHead>): ProgramRun<void> {
-  const head = memory.get();
-  if (head === undefined) return;
-  const { log, frontier, previous } = head;
-  yield one(statementsFor(build).updateLog, [frontier.size, previous, encodeFrontier(frontier), log.number]);
-  memory.set(undefined);
-}
-
 function* begin(
   build: Kysely<never>,
   create: NonNullable<JournalInput['create']>,
-  memory: TransactionMemory<LogHead>,
+  memory: HeadMemory,
 ): ProgramRun<void> {
   yield* keepHead(build, memory);
-  yield* createLog(build, create, yield* currentLog(build));
-}
-
-function* currentLog(build: Kysely<never>): ProgramRun<LogRow | undefined> {
-  const { rows } = yield { kind: 'statement', sql: statementsFor(build).selectLog, parameters: [] };
-  return rows[0] as LogRow | undefined;
+  yield* createLog(build, create, yield* currentLogRow(build));
 }
 
 function* createLog(
@@ -160,28 +104,40 @@ function* appendTo(
   const appended: AppendedEntry[] = [];
   const completed: CompletedNode[] = [];
   const adding = { sha256: nodeSha256, completed: (node: CompletedNode) => void completed.push(node) };
-  for (const entry of entries) {
+  const rows: StatementValue[][] = [];
+  const bodies: OneRow[] = [];
+  for (const { fields, bodies: of } of entries) {
     const { size: seq } = frontier;
-    const { time, actor, kind, version, data } = entry;
+    const [time, actor, kind, version, data, ...index] = fields;
     const hash = entryHash({ origin: log.origin, seq, previous, time, actor, kind, version, data }, nodeSha256);
     frontier = addLeaf(frontier, hash, adding);
     previous = hash;
     appended.push({ seq, hash: hexOf(hash) });
-    const places = [log.number, seq, time, actor, kind, version, data, hash] as const;
-    yield one(statements.insertEntry, [...places, ...indexParameters(entry)]);
-    for (const body of entry.bodies) yield insertBody(statements.insertBody, body, { log: log.number, seq });
+    rows.push([log.number, seq, time, actor, kind, version, data, hash, ...index]);
+    for (const body of of) bodies.push(insertBody(statements.insertBody, body, { log: log.number, seq }));
   }
+  yield* insertAll(rows, statements);
+  for (const body of bodies) yield body;
   for (const { level, index, hash } of completed) {
     if (level % KEPT_LEVEL === 0) yield one(statements.insertNode, [log.number, level, index, hash]);
   }
   return { next: { log, frontier, previous }, appended };
 }
 
-function indexParameters({ index }: PreparedEntry): readonly (string | null)[] {
-  return [index.run_id, index.session_id, index.call_id, index.principal, index.tool, index.outcome];
+/** Many rows to a statement: calling the database costs as much as putting in a row. */
+function* insertAll(
+  rows: readonly (readonly StatementValue[])[],
+  { insertEntries }: JournalStatements,
+): ProgramRun<void> {
+  let at = 0;
+  for (const { count, sql } of insertEntries) {
+    for (; rows.length - at >= count; at += count) {
+      yield { kind: 'statement', sql, parameters: rows.slice(at, at + count).flat(), rows: count };
+    }
+  }
 }
 
-function insertBody(sql: string, body: PreparedBody, at: { readonly log: number; readonly seq: number }) {
+function insertBody(sql: string, body: PreparedBody, at: { readonly log: number; readonly seq: number }): OneRow {
   const isFile = body.content === 'file';
   return one(sql, [
     body.commitment,

@@ -1,4 +1,5 @@
 import type { Migration } from '@palyra/storage';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
 
 /** One log per origin; the one with the highest number is being written, the others ended with a recovery. */
 export interface LogRow {
@@ -89,6 +90,18 @@ export const TILE = 256;
 /** Levels of the tree that are kept; those between follow from them and the entries. */
 export const KEPT_LEVEL = 8;
 
+/**
+ * The kinds that every call has, so that going through the log finds one soon. The others are few, and have an index; it
+ * costs nothing to append what is not in it. Principals, tools and times are found by going through the log as well: each
+ * index would take a page of every commit, and commits are what everybody waits for.
+ */
+export const EVERY_CALL = ['proposal', 'decision', 'intent', 'outcome', 'attestation'] as const;
+
+const NOT_EVERY_CALL = `kind not in (${EVERY_CALL.map((kind) => `'${kind}'`).join(', ')})`;
+
+/** A condition in the very words of the index, or the databases do not see that it answers the query. */
+export const ONLY_RARE: RawBuilder<SqlBool> = sql.raw(NOT_EVERY_CALL);
+
 export const JOURNAL_MIGRATIONS: readonly Migration[] = [
   {
     id: 'journal/0001-log',
@@ -106,10 +119,7 @@ export const JOURNAL_MIGRATIONS: readonly Migration[] = [
        )${t.strict}`,
       'create index journal_entries_run on journal_entries (log, run_id, seq) where run_id is not null',
       'create index journal_entries_call on journal_entries (log, call_id, seq) where call_id is not null',
-      'create index journal_entries_kind on journal_entries (log, kind, seq)',
-      'create index journal_entries_principal on journal_entries (log, principal, seq)',
-      'create index journal_entries_tool on journal_entries (log, tool, seq) where tool is not null',
-      'create index journal_entries_at on journal_entries (log, at)',
+      `create index journal_entries_rare on journal_entries (log, kind, seq) where ${NOT_EVERY_CALL}`,
       `create table journal_checkpoints (
          log ${t.integer} not null, size ${t.integer} not null, note ${t.text} not null, primary key (log, size)
        )${t.strict}`,

@@ -1,14 +1,14 @@
 import type { Notification, ProgramRun } from '@palyra/storage';
 import type { Kysely } from 'kysely';
 import { checkpointText } from '../format/checkpoint.ts';
-import type { Signer } from '../format/crypto.ts';
-import { decodeFrontier, rootOf } from '../format/merkle-tree.ts';
+import { encodeFrontier, rootOf } from '../format/merkle-tree.ts';
 import { signNote } from '../format/signed-note.ts';
 import { JournalError } from '../journal-error.ts';
 import { readSigner } from '../keys/key-file.ts';
 import { nodeSha256 } from '../node-crypto.ts';
 import { isCertified } from './certified-key.ts';
 import type { LogRow } from './journal-schema.ts';
+import { type HeadMemory, headOf, type LogHead } from './log-head.ts';
 import { one, statementsFor } from './statements.ts';
 
 export interface JournalSettings {
@@ -24,27 +24,36 @@ export const JOURNAL_CHANNEL = 'journal';
  */
 export function* sealLogs(
   build: Kysely<never>,
-  { checkpointKeyFile }: JournalSettings,
+  { settings, memory }: { readonly settings: JournalSettings; readonly memory: HeadMemory },
 ): ProgramRun<readonly Notification[]> {
-  const statements = statementsFor(build);
-  const { rows } = yield { kind: 'statement', sql: statements.selectUnsealed, parameters: [] };
-  const logs = rows as unknown as readonly LogRow[];
-  if (logs.length === 0) return [];
-  const signer = readSigner(checkpointKeyFile);
-  for (const log of logs) {
-    // SECURITY: T-53 — a key that the root has not certified signs nothing, or the log would end in an unverifiable tail.
-    if (!(yield* isCertified(build, log, signer.publicKey))) {
-      throw new JournalError('journal.key_not_certified', 'The checkpoint key is not one of this log.');
-    }
-    yield one(statements.insertCheckpoint, [log.number, log.size, checkpointOf(log, signer)]);
-    yield one(statements.updateSealed, [log.size, log.number]);
+  const remembered = memory.get();
+  // Usually the transaction only appended to the log that is in use. What else it did is in the rows.
+  const heads = remembered === undefined ? yield* unsealed(build) : [remembered];
+  const told: Notification[] = [];
+  for (const head of heads) {
+    if (head.frontier.size === head.log.sealed) continue;
+    yield* sealHead(head, settings, build);
+    told.push({ channel: JOURNAL_CHANNEL, payload: `${head.log.origin} ${head.frontier.size}` });
   }
-  return logs.map(({ origin, size }) => ({ channel: JOURNAL_CHANNEL, payload: `${origin} ${size}` }));
+  return told;
 }
 
-function checkpointOf({ origin, size, frontier: bytes }: LogRow, signer: Signer): string {
-  const frontier = decodeFrontier(size, bytes);
-  if (frontier === undefined) throw new JournalError('journal.not_recorded', 'The head of the log is damaged.');
-  const root = rootOf(frontier, nodeSha256);
-  return signNote(checkpointText({ origin, size, root }), origin, { signer, sha256: nodeSha256 });
+function* unsealed(build: Kysely<never>): ProgramRun<readonly LogHead[]> {
+  const { rows } = yield { kind: 'statement', sql: statementsFor(build).selectUnsealed, parameters: [] };
+  return (rows as unknown as readonly LogRow[]).map(headOf);
+}
+
+function* sealHead(head: LogHead, { checkpointKeyFile }: JournalSettings, build: Kysely<never>): ProgramRun<void> {
+  const { log, frontier, previous } = head;
+  const { size } = frontier;
+  const statements = statementsFor(build);
+  const signer = readSigner(checkpointKeyFile);
+  // SECURITY: T-53 — a key that the root has not certified signs nothing, or the log would end in an unverifiable tail.
+  if (!(yield* isCertified(build, { ...log, size }, signer.publicKey))) {
+    throw new JournalError('journal.key_not_certified', 'The checkpoint key is not one of this log.');
+  }
+  const text = checkpointText({ origin: log.origin, size, root: rootOf(frontier, nodeSha256) });
+  const note = signNote(text, log.origin, { signer, sha256: nodeSha256 });
+  yield one(statements.insertCheckpoint, [log.number, size, note]);
+  yield one(statements.updateLog, [size, previous, encodeFrontier(frontier), size, log.number]);
 }

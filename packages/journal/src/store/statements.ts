@@ -1,19 +1,19 @@
 import type { Compilable, Kysely } from 'kysely';
-import type { JournalSchema } from './journal-schema.ts';
+import type { EntryRow, JournalSchema } from './journal-schema.ts';
 
 /** The statements of every append, compiled once: building them each time costs more than running them. */
 export interface JournalStatements {
   readonly selectLog: string;
   readonly selectUnsealed: string;
-  readonly insertEntry: string;
+  /** For so many rows each, the most first. */
+  readonly insertEntries: readonly { readonly count: number; readonly sql: string }[];
   readonly insertBody: string;
   readonly insertNode: string;
   readonly updateLog: string;
   readonly insertCheckpoint: string;
-  readonly updateSealed: string;
 }
 
-type StatementValue = string | number | Uint8Array | null;
+export type StatementValue = string | number | Uint8Array | null;
 
 /** A statement that must touch one row. */
 export interface OneRow {
@@ -40,28 +40,31 @@ export function statementsFor(build: Kysely<never>): JournalStatements {
 
 const NO_BYTES = new Uint8Array();
 
+const ENTRY: EntryRow = {
+  log: 0,
+  seq: 0,
+  at: 0,
+  actor: '',
+  kind: '',
+  version: 0,
+  data: '',
+  hash: NO_BYTES,
+  run_id: '',
+  session_id: '',
+  call_id: '',
+  principal: '',
+  tool: '',
+  outcome: '',
+};
+
 function compileAll(db: Kysely<JournalSchema>): JournalStatements {
   return {
     selectLog: sqlOf(db.selectFrom('journal_logs').selectAll().orderBy('number', 'desc')),
     selectUnsealed: sqlOf(db.selectFrom('journal_logs').selectAll().whereRef('size', '>', 'sealed').orderBy('number')),
-    insertEntry: sqlOf(
-      db.insertInto('journal_entries').values({
-        log: 0,
-        seq: 0,
-        at: 0,
-        actor: '',
-        kind: '',
-        version: 0,
-        data: '',
-        hash: NO_BYTES,
-        run_id: '',
-        session_id: '',
-        call_id: '',
-        principal: '',
-        tool: '',
-        outcome: '',
-      }),
-    ),
+    insertEntries: [32, 8, 1].map((count) => ({
+      count,
+      sql: sqlOf(db.insertInto('journal_entries').values(Array.from({ length: count }, () => ENTRY))),
+    })),
     insertBody: sqlOf(
       db.insertInto('journal_bodies').values({
         commitment: '',
@@ -77,10 +80,12 @@ function compileAll(db: Kysely<JournalSchema>): JournalStatements {
     ),
     insertNode: sqlOf(db.insertInto('journal_nodes').values({ log: 0, level: 0, place: 0, hash: NO_BYTES })),
     updateLog: sqlOf(
-      db.updateTable('journal_logs').set({ size: 0, head: NO_BYTES, frontier: NO_BYTES }).where('number', '=', 0),
+      db
+        .updateTable('journal_logs')
+        .set({ size: 0, head: NO_BYTES, frontier: NO_BYTES, sealed: 0 })
+        .where('number', '=', 0),
     ),
     insertCheckpoint: sqlOf(db.insertInto('journal_checkpoints').values({ log: 0, size: 0, note: '' })),
-    updateSealed: sqlOf(db.updateTable('journal_logs').set({ sealed: 0 }).where('number', '=', 0)),
   };
 }
 

@@ -8,7 +8,7 @@ import { type NoteKey, type NoteSignature, parseVkey, type SignedNote } from '..
 import { JournalError } from '../journal-error.ts';
 import { nodeCrypto, nodeSha256 } from '../node-crypto.ts';
 import type { Journal } from '../open-journal.ts';
-import type { JournalSchema, LogRow } from '../store/journal-schema.ts';
+import { type JournalSchema, type LogRow, ONLY_RARE } from '../store/journal-schema.ts';
 import type { TreeProofs } from '../tree-proofs.ts';
 import { parseCosignAnswer } from './cosign-request.ts';
 import { isKeyOfLog } from './own-log.ts';
@@ -59,6 +59,7 @@ export async function recordCosignature(
     .select('seq')
     .where('log', '=', log.number)
     .where('kind', '=', 'checkpoint.cosigned')
+    .where(ONLY_RARE)
     .where('data', '=', canonicalJson({ ...data }))
     .executeTakeFirst();
   if (known !== undefined) return { kind: 'known', seq: known.seq, ...told };

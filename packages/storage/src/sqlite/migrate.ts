@@ -27,6 +27,19 @@ export const NOTIFICATIONS_MIGRATION: Migration = {
   ],
 };
 
+/**
+ * The newest rows are never pruned, so numbers grow without `autoincrement`, which writes another page with each of them.
+ */
+export const PLAIN_NOTIFICATIONS_MIGRATION: Migration = {
+  id: 'storage/0002-plain-notifications',
+  statements: (t) => [
+    'drop table palyra_notifications',
+    `create table palyra_notifications (
+       seq integer primary key, channel ${t.text} not null, payload ${t.text} not null, origin ${t.text} not null
+     )${t.strict}`,
+  ],
+};
+
 /** Each migration in its own transaction. Two processes may start at once: the lock is taken before looking. */
 export function migrate({ database, query }: Connection, wanted: readonly RenderedMigration[]): void {
   try {

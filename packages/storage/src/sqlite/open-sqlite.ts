@@ -10,7 +10,7 @@ import { StorageError } from '../storage-error.ts';
 import { createSubscriptions } from '../subscriptions.ts';
 import { checkNotifications } from '../unit.ts';
 import { sqliteBuilder, sqliteReader } from './dialect.ts';
-import { NOTIFICATIONS_MIGRATION, SQLITE_TYPES } from './migrate.ts';
+import { NOTIFICATIONS_MIGRATION, PLAIN_NOTIFICATIONS_MIGRATION, SQLITE_TYPES } from './migrate.ts';
 import { startThread, type ThreadClient } from './thread-client.ts';
 import type {
   ReaderRequest,
@@ -46,7 +46,7 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
   const migrations =
     options.migrations === 'as found'
       ? undefined
-      : renderMigrations([NOTIFICATIONS_MIGRATION, ...options.migrations], SQLITE_TYPES);
+      : renderMigrations([NOTIFICATIONS_MIGRATION, PLAIN_NOTIFICATIONS_MIGRATION, ...options.migrations], SQLITE_TYPES);
   if (migrations === undefined) requireDatabase(path);
 
   const { writer, reader } = await startBoth(

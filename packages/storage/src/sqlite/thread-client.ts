@@ -89,8 +89,10 @@ function connectTo<Body, Result>(
   };
 
   worker.on('message', (message: FromThread<Result>) => {
-    if (message.kind === 'answers') for (const answer of message.answers) settle(waiting, answer);
-    else if (message.kind === 'notified') events.notified(message.notifications);
+    if (message.kind === 'answers') {
+      for (const answer of message.answers) settle(waiting, answer);
+      if (message.notifications !== undefined) events.notified(message.notifications);
+    } else if (message.kind === 'notified') events.notified(message.notifications);
     else if (message.kind === 'gap') events.gap();
   });
   worker.on('error', (cause) => {

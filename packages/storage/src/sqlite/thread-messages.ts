@@ -49,6 +49,11 @@ export type ToThread<Body> =
 export type FromThread<Result> =
   | { readonly kind: 'ready' }
   | { readonly kind: 'failed'; readonly error: StorageErrorData }
-  | { readonly kind: 'answers'; readonly answers: readonly Answer<Result>[] }
+  | {
+      readonly kind: 'answers';
+      readonly answers: readonly Answer<Result>[];
+      /** Told with them, for waking the other thread costs as much as a small unit. */
+      readonly notifications?: readonly Notification[];
+    }
   | { readonly kind: 'notified'; readonly notifications: readonly Notification[] }
   | { readonly kind: 'gap' };

@@ -71,12 +71,11 @@ function receive(): ToThread<WriterRequest> | undefined {
 function commitAndAnswer(writer: Writer, requests: readonly Request<WriterRequest>[]): void {
   const units = requests.flatMap(({ body }) => (body.kind === 'unit' ? [body.unit] : []));
   const { units: results, sealed } = units.length > 0 ? writer.commit(units) : { units: [], sealed: [] };
-  if (sealed.length > 0) send({ kind: 'notified', notifications: sealed });
   const inOrder = results.values();
   const answers = requests.map(({ id, body }) =>
     body.kind === 'unit' ? toAnswer(id, inOrder.next().value) : { ...cutLog(writer), id },
   );
-  send({ kind: 'answers', answers });
+  send({ kind: 'answers', answers, ...(sealed.length > 0 ? { notifications: sealed } : {}) });
 }
 
 function toAnswer(id: number, result: UnitResult | undefined): Answer<WriterResult> {

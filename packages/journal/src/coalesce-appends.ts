@@ -1,0 +1,93 @@
+import { type Database, StorageError } from '@palyra/storage';
+import { type AppendOptions, type AppendOutcome, commitEntries } from './append-entries.ts';
+import { JournalError } from './journal-error.ts';
+import { hasAct } from './store/apply-entry.ts';
+import type { JournalSchema } from './store/journal-schema.ts';
+import type { PreparedEntry } from './store/prepared-entry.ts';
+
+export interface Appender {
+  /** Throws as `commitEntries` does. */
+  append(entries: readonly PreparedEntry[], options: AppendOptions): Promise<AppendOutcome>;
+}
+
+interface Waiting {
+  readonly entries: readonly PreparedEntry[];
+  resolve(outcome: AppendOutcome): void;
+  reject(error: unknown): void;
+}
+
+const MAX_ENTRIES = 512;
+
+/**
+ * Appends made in one turn of the event loop share one unit, and so one journey to the writer and back, which costs more
+ * than writing an entry. Only those that cannot fail on their own: with steps of other tables, or where an entry does
+ * something besides standing in the log, an append is a unit of its own.
+ */
+export function createAppender(database: Database<JournalSchema>, origin: string): Appender {
+  let waiting: Waiting[] = [];
+
+  const commitAlone = ({ entries, resolve, reject }: Waiting) =>
+    commitEntries(database, entries, { origin }).then(resolve, reject);
+
+  const commitTogether = async (group: readonly Waiting[]) => {
+    try {
+      const outcome = await commitEntries(
+        database,
+        group.flatMap(({ entries }) => entries),
+        { origin },
+      );
+      share(outcome, group);
+    } catch (error) {
+      // Nothing was written. Whose fault it was shows when each goes alone.
+      if (group.length > 1 && isFaultOfOne(error)) await Promise.all(group.map(commitAlone));
+      else for (const { reject } of group) reject(error);
+    }
+  };
+  const flush = () => {
+    const all = waiting;
+    waiting = [];
+    for (const group of groupsOf(all)) void commitTogether(group);
+  };
+
+  return {
+    append(entries, options) {
+      const isShareable = options.steps === undefined && options.notifications === undefined && !entries.some(hasAct);
+      if (!isShareable) return commitEntries(database, entries, { ...options, origin });
+      return new Promise((resolve, reject) => {
+        if (waiting.length === 0) queueMicrotask(flush);
+        waiting.push({ entries, resolve, reject });
+      });
+    },
+  };
+}
+
+function groupsOf(all: readonly Waiting[]): readonly (readonly Waiting[])[] {
+  const groups: Waiting[][] = [];
+  let room = 0;
+  for (const each of all) {
+    if (room < each.entries.length || groups.length === 0) {
+      groups.push([]);
+      room = MAX_ENTRIES;
+    }
+    groups.at(-1)?.push(each);
+    room -= each.entries.length;
+  }
+  return groups;
+}
+
+function share(outcome: AppendOutcome, group: readonly Waiting[]): void {
+  if (outcome.kind === 'conflict') {
+    for (const { resolve } of group) resolve(outcome);
+    return;
+  }
+  let at = 0;
+  for (const { entries, resolve } of group) {
+    resolve({ kind: 'appended', entries: outcome.entries.slice(at, at + entries.length), results: [] });
+    at += entries.length;
+  }
+}
+
+function isFaultOfOne(error: unknown): boolean {
+  if (!(error instanceof JournalError) || !(error.cause instanceof StorageError)) return false;
+  return error.cause.code === 'storage.constraint_violated' || error.cause.code === 'storage.program_failed';
+}
