@@ -7,6 +7,7 @@ import { showCrash } from './demo/crash.ts';
 import { showGrantRace } from './demo/grant-race.ts';
 import { showHonestPrompt } from './demo/honest-prompt.ts';
 import { showPolicy } from './demo/policy-question.ts';
+import { showReceipt } from './demo/receipt.ts';
 import type { Stage } from './demo/stage.ts';
 
 /** `npm run demo`: what there is today, on a throw-away home. Each scene checks what it shows and fails when it is not so. */
@@ -16,6 +17,7 @@ const scenes: readonly (readonly [title: string, show: (stage: Stage) => void | 
   ['A mistake in palyra.toml is found, with the place and the fix', showConfigMistake],
   ['One grant, fifty calls racing for it, used once', showGrantRace],
   ['What was acknowledged survives kill -9', showCrash],
+  ['A receipt that a stranger can check, and a record that tells when it was touched', showReceipt],
 ];
 
 const home = await mkdtemp(join(tmpdir(), 'palyra-demo-'));

@@ -9,8 +9,16 @@ export type JournalModule = typeof import('@palyra/journal');
 export interface FoundJournal {
   readonly home: HomeLayout;
   readonly place: HomeJournal;
+  readonly retention: Retention;
   /** Of the environment, for the command to pass on. */
   readonly warnings: readonly string[];
+}
+
+/** The `journal` section of palyra.toml. */
+export interface Retention {
+  readonly segmentEntries: number;
+  readonly segmentHours: number;
+  readonly keepDays: number;
 }
 
 /** Where the journal of the home in use is, or of another home. Needs no daemon, and opens nothing. */
@@ -29,7 +37,9 @@ export function findJournal(context: CommandContext, root?: string): FoundJourna
     // Those who share a server share no disk.
     bodyDirectory: url === undefined ? home.bodies : undefined,
   };
-  return { home, place, warnings: environment.warnings };
+  const { segment_entries: segmentEntries, segment_hours: segmentHours, keep_days: keepDays } = config.journal;
+  const retention = { segmentEntries, segmentHours, keepDays };
+  return { home, place, retention, warnings: environment.warnings };
 }
 
 const MOST_CONNECTIONS = 2;

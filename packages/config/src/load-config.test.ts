@@ -24,6 +24,7 @@ test('without a file every setting is its default', () => {
     config: {
       storage: { url: undefined, lock_timeout_ms: 5000, pool_size: 8 },
       policy: { preset: 'coding', auto_apply: false },
+      journal: { segment_entries: 100_000, segment_hours: 24, keep_days: 0 },
       log: { level: 'info' },
     },
     file: { path: join(directory, 'palyra.toml'), isPresent: false },
@@ -33,6 +34,9 @@ test('without a file every setting is its default', () => {
       'storage.pool_size': 'default',
       'policy.preset': 'default',
       'policy.auto_apply': 'default',
+      'journal.keep_days': 'default',
+      'journal.segment_entries': 'default',
+      'journal.segment_hours': 'default',
       'log.level': 'default',
     },
   });

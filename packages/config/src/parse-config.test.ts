@@ -25,6 +25,7 @@ test('an empty text means every default', () => {
     config: {
       storage: { url: undefined, lock_timeout_ms: 5000, pool_size: 8 },
       policy: { preset: 'coding', auto_apply: false },
+      journal: { segment_entries: 100_000, segment_hours: 24, keep_days: 0 },
       log: { level: 'info' },
     },
     present: new Set(),
@@ -37,6 +38,7 @@ test('what is set is read, and known to be set', () => {
   expect(config).toEqual({
     storage: { url: expect.any(Secret), lock_timeout_ms: 5000, pool_size: 3 },
     policy: { preset: 'coding', auto_apply: false },
+    journal: { segment_entries: 100_000, segment_hours: 24, keep_days: 0 },
     log: { level: 'debug' },
   });
   expect(config.storage.url && reveal(config.storage.url)).toBe('postgres://u:pw@h/d');
@@ -62,7 +64,7 @@ describe('an unknown key', () => {
     ['[storage]\nlevel = "info"', '2:1', 'Unknown key "level" in [storage].', '"level" belongs under [log].'],
     ['pool_size = 1', '1:1', 'Unknown key "pool_size" outside any section.', 'Put "pool_size" under [storage].'],
     ['[strage]\nurl = ""', '1:2', 'Unknown section [strage].', 'Did you mean [storage]?'],
-    ['[network]\na = 1\nb = 2', '1:2', 'Unknown section [network].', 'The sections are storage, policy, log.'],
+    ['[network]\na = 1\nb = 2', '1:2', 'Unknown section [network].', 'The sections are storage, policy, journal, log.'],
     ['[log.deep]\nlevel = 1', '1:6', 'Unknown key "deep" in [log].', '[log] has level.'],
     ['log = { level = "info",\t"lvl" = 1 }', '1:25', 'Unknown key "lvl" in [log].', 'Did you mean "level"?'],
     ['[log]\n"\\u202Elevel" = 1', '2:1', 'Unknown key "\\u{202E}level" in [log].', 'Did you mean "level"?'],
@@ -76,7 +78,7 @@ describe('an unknown key', () => {
       'constructor = 1',
       '1:1',
       'Unknown key "constructor" outside any section.',
-      'The sections are storage, policy, log.',
+      'The sections are storage, policy, journal, log.',
     ],
     ['[log]\n"a.b" = 1', '2:1', 'Unknown key "a.b" in [log].', '[log] has level.'],
   ])('%j is refused where it stands, with the nearest known one', (text, place, message, fix) => {

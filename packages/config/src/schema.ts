@@ -18,6 +18,11 @@ export interface Config {
     readonly preset: PolicyPreset;
     readonly auto_apply: boolean;
   };
+  readonly journal: {
+    readonly segment_entries: number;
+    readonly segment_hours: number;
+    readonly keep_days: number;
+  };
   readonly log: {
     readonly level: LogThreshold;
   };
@@ -69,6 +74,29 @@ export const configSchema: z.ZodType<Config> = z.strictObject({
       .boolean()
       .default(false)
       .describe('Whether edited policies take effect by themselves, or only with `palyra policy apply`.'),
+  }),
+  journal: section('How long the record is kept in the database; nothing is deleted that is not archived.', {
+    segment_entries: z
+      .int()
+      .min(8)
+      .max(10_000_000)
+      .default(100_000)
+      .describe('How many entries are sealed as one segment, which can be archived to a file.'),
+    segment_hours: z
+      .int()
+      .min(1)
+      .max(87_600)
+      .default(24)
+      .describe('How old, in hours, the first entry of a segment becomes before it is sealed with fewer entries.'),
+    keep_days: z
+      .int()
+      .min(0)
+      .max(36_500)
+      .default(0)
+      .describe(
+        'How long, in days, archived segments stay in the database; `palyra journal archive` prunes older ones. ' +
+          '0: they stay.',
+      ),
   }),
   log: section('What the programs write about themselves.', {
     level: z
