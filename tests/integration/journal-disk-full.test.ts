@@ -22,10 +22,11 @@ test.skipIf(!mayMount)(
     await using home = await createTemporaryHome();
     const disk = join(home.path, 'disk');
     await mkdir(disk);
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=6m,mode=0700', 'tmpfs', disk]);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=12m,mode=0700', 'tmpfs', disk]);
     try {
       const ballast = join(disk, 'ballast');
-      await writeFile(ballast, Buffer.alloc(MIB));
+      // As much as the write-ahead log may hold: it is copied to the database before it can be used again.
+      await writeFile(ballast, Buffer.alloc(6 * MIB));
       const place = { directory: disk, location: { kind: 'sqlite', path: join(disk, 'palyra.db') } } as const;
       await using opened = await openJournalHome(place);
       const { journal } = opened;
