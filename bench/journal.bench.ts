@@ -1,7 +1,5 @@
-import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type HomeReport, type JournalSchema, openJournalKeys, verifyHome } from '@palyra/journal';
 import { openForReading } from '@palyra/storage';
 import {
@@ -16,6 +14,7 @@ import {
   SAMPLE_SNAPSHOT,
 } from '@palyra/testkit';
 import { type Contender, defineBenchmark } from './harness.ts';
+import { directoryOnDisk, rawAppends } from './raw-appends.ts';
 
 interface Context {
   readonly directory: string;
@@ -25,9 +24,6 @@ interface Context {
 /** How many entries the logs that are verified have, about: without calls, and with an attestation in every five. */
 const LOGS = { plain: 30_000, attested: 10_000 } as const;
 const WRITERS = 64;
-
-/** About what an entry takes in the database's log. */
-const BODY = 'x'.repeat(424);
 
 export default defineBenchmark<Context>({
   name: 'journal',
@@ -51,30 +47,6 @@ export default defineBenchmark<Context>({
     verification('verify_attested', 'attested'),
   ],
 });
-
-/** In the checkout: a temporary directory may lie in memory, where nothing is durable and everything is fast. */
-async function directoryOnDisk(): Promise<string> {
-  const cache = fileURLToPath(new URL('../.cache/', import.meta.url));
-  await mkdir(cache, { recursive: true });
-  return mkdtemp(join(cache, 'bench-'));
-}
-
-/** The floor: what the disk itself allows to one who waits for each write. */
-function rawAppends(): Contender<Context> {
-  return {
-    name: 'fdatasync',
-    prepare({ directory }) {
-      const file = openSync(join(directory, 'raw'), 'a');
-      return {
-        operation() {
-          writeSync(file, BODY);
-          fdatasyncSync(file);
-        },
-        close: () => closeSync(file),
-      };
-    },
-  };
-}
 
 /** One decision in each append, as for a call that is allowed. */
 function appends(name: string, concurrency: number): Contender<Context> {

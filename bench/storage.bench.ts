@@ -1,9 +1,8 @@
-import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Database, type Migration, openDatabase, statement } from '@palyra/storage';
 import { type Contender, defineBenchmark } from './harness.ts';
+import { directoryOnDisk, rawAppends } from './raw-appends.ts';
 
 interface Schema {
   events: { id: string; body: string };
@@ -30,30 +29,6 @@ export default defineBenchmark<Context>({
   teardown: ({ directory }) => rm(directory, { recursive: true }),
   contenders: [rawAppends(), sqliteAppends('w1', 1), sqliteAppends('w8', 8), sqliteAppends('w64', 64)],
 });
-
-/** In the checkout: a temporary directory may lie in memory, where nothing is durable and everything is fast. */
-async function directoryOnDisk(): Promise<string> {
-  const cache = fileURLToPath(new URL('../.cache/', import.meta.url));
-  await mkdir(cache, { recursive: true });
-  return mkdtemp(join(cache, 'bench-'));
-}
-
-/** The floor: what the disk itself allows to one who waits for each write. */
-function rawAppends(): Contender<Context> {
-  return {
-    name: 'fdatasync',
-    prepare({ directory }) {
-      const file = openSync(join(directory, 'raw'), 'a');
-      return {
-        operation() {
-          writeSync(file, BODY);
-          fdatasyncSync(file);
-        },
-        close: () => closeSync(file),
-      };
-    },
-  };
-}
 
 function sqliteAppends(name: string, concurrency: number): Contender<Context> {
   return {

@@ -4,11 +4,11 @@ import { commitmentOf } from '../format/commitment.ts';
 import type { Sha256, VerifyCrypto } from '../format/crypto.ts';
 import { type Envelope, isEnvelopeSignedBy, openEnvelope } from '../format/dsse.ts';
 import type { EntryData } from '../format/entry-kinds.ts';
-import { executionRecordOf } from '../format/execution-record.ts';
 import { keysValidAt } from '../format/key-statement.ts';
 import { parseCanonical } from '../format/parse-canonical.ts';
 import { parsePolicySnapshot } from '../format/policy-snapshot.ts';
 import { JournalError } from '../journal-error.ts';
+import { differenceFromEntry, hasOwnExecution } from './attestation-difference.ts';
 import type { Finding } from './report.ts';
 import { type Checked, fails, type SignedHead } from './signed-head.ts';
 
@@ -26,7 +26,7 @@ export interface AttestedEntry {
 }
 
 /** Whether the envelope is the entry's, is about the entry's call, and was signed by a key that was valid there. */
-export async function checkAttestation(
+export async function checkProvenAttestation(
   { seq, data, envelope, executionSalt }: AttestedEntry,
   head: SignedHead,
   crypto: VerifyCrypto,
@@ -42,12 +42,11 @@ export async function checkAttestation(
   if (!(await isSigned(sealed, seq, { head, crypto }))) {
     return fails('attestation_unsigned', `No key that was valid at entry ${seq} signed its attestation.`, seq);
   }
-  const differing = differingField({ ...data, origin: head.origin }, attestation);
+  const differing = differenceFromEntry(attestation, { origin: head.origin, data });
   if (differing !== undefined) {
     return fails('attestation_moved', `The attestation of entry ${seq} has another ${differing} than the entry.`, seq);
   }
-  const execution = { salt: executionSalt, bytes: executionRecordOf(attestation) };
-  if (!isCommitted(data.execution, execution, crypto.sha256)) {
+  if (!hasOwnExecution(attestation, executionSalt, crypto.sha256)) {
     return fails('body_swapped', `The execution record of entry ${seq} is not the one that was committed to.`, seq);
   }
   return { kind: 'holds', value: attestation };
@@ -73,26 +72,6 @@ function open(bytes: Uint8Array): { readonly sealed: Envelope; readonly attestat
     if (thrown instanceof JournalError) return undefined;
     throw thrown;
   }
-}
-
-/** SECURITY: T-31 — an attestation in another entry than its own would vouch for another call. */
-function differingField(
-  entry: EntryData<'attestation'> & { readonly origin: string },
-  attestation: ToolAttestation,
-): string | undefined {
-  const pairs: readonly (readonly [string, string | number, string | number])[] = [
-    ['origin', entry.origin, attestation.origin],
-    ['run_id', entry.run_id, attestation.run_id],
-    ['session_id', entry.session_id, attestation.session_id],
-    ['call_id', entry.call_id, attestation.call_id],
-    ['principal', entry.principal, attestation.principal],
-    ['tool', entry.tool, attestation.tool],
-    ['attestation_id', entry.attestation_id, attestation.attestation_id],
-    ['execution_sha256', entry.execution, attestation.execution_sha256],
-    ['anchor position', entry.anchor_seq, attestation.anchor.seq],
-    ['anchor hash', entry.anchor, attestation.anchor.hash],
-  ];
-  return pairs.find(([, left, right]) => left !== right)?.[0];
 }
 
 export function isCommitted(commitment: string, { salt, bytes }: SaltedBody, sha256: Sha256): boolean {

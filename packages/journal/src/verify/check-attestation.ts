@@ -1,12 +1,11 @@
 import { attestationIn, type ToolAttestation } from '../format/attestation.ts';
 import { bytesOfHex, equalBytes, textOf } from '../format/bytes.ts';
-import { commitmentOf } from '../format/commitment.ts';
 import type { VerifyCrypto } from '../format/crypto.ts';
 import { type Envelope, isEnvelopeSignedBy, openEnvelope } from '../format/dsse.ts';
 import type { EntryData } from '../format/entry-kinds.ts';
-import { executionRecordOf } from '../format/execution-record.ts';
 import type { KeyValidity } from '../format/key-statement.ts';
 import { JournalError } from '../journal-error.ts';
+import { differenceFromEntry, hasOwnExecution } from './attestation-difference.ts';
 import type { BodyChecks } from './check-bodies.ts';
 import type { CallTrace } from './open-calls.ts';
 import type { Finding, FindingCode } from './report.ts';
@@ -61,7 +60,7 @@ export async function checkAttestation(
   if (differing !== undefined) {
     return broken('attestation_moved', seq, `has another ${differing} than the log says about its call`);
   }
-  if (execution.kind === 'sound' && !isExecution(attestation, execution.salt, crypto)) {
+  if (execution.kind === 'sound' && !hasOwnExecution(attestation, execution.salt, crypto.sha256)) {
     return broken('attestation_malformed', seq, 'has another execution digest than follows from it');
   }
   // SECURITY: T-31 — a key that was retired before this place, or certified after it, signs nothing here.
@@ -83,16 +82,10 @@ function open(bytes: Uint8Array): { readonly envelope: Envelope; readonly attest
   }
 }
 
-const SAME = ['run_id', 'session_id', 'call_id', 'principal', 'tool', 'attestation_id'] as const;
-
 /** The first thing that the signed attestation and the chain say differently. */
 function differenceIn(attestation: ToolAttestation, { origin, data, call }: AttestationPlace): string | undefined {
-  const field = SAME.find((name) => attestation[name] !== data[name]);
-  if (field !== undefined) return field;
-  if (attestation.origin !== origin) return 'origin';
-  const { anchor } = attestation;
-  if (anchor.seq !== data.anchor_seq || anchor.hash !== data.anchor) return 'anchor';
-  if (attestation.execution_sha256 !== data.execution) return 'execution_sha256';
+  const differing = differenceFromEntry(attestation, { origin, data });
+  if (differing !== undefined) return differing;
   return call === 'unseen' ? undefined : differenceFromCall(attestation, call);
 }
 
@@ -107,11 +100,6 @@ function differenceFromCall(
   if (call.outcome === undefined) return undefined;
   if (call.outcome !== outcome.kind) return 'outcome';
   return call.output === output_sha256 ? undefined : 'output_sha256';
-}
-
-function isExecution(attestation: ToolAttestation, salt: Uint8Array, { sha256 }: VerifyCrypto): boolean {
-  const expected = commitmentOf(salt, executionRecordOf(attestation), sha256);
-  return equalBytes(expected, bytesOfHex(attestation.execution_sha256) ?? new Uint8Array());
 }
 
 function broken(code: FindingCode, seq: number, what: string): Finding {

@@ -3,7 +3,7 @@ import { bytesOfBase64, hexOf, utf8 } from '../format/bytes.ts';
 import type { VerifyCrypto } from '../format/crypto.ts';
 import type { EntryData } from '../format/entry-kinds.ts';
 import { parseVkey } from '../format/signed-note.ts';
-import { checkAttestation, faultInSnapshot, isCommitted } from './attested-entry.ts';
+import { checkProvenAttestation, faultInSnapshot, isCommitted } from './attested-entry.ts';
 import { type Bundle, type BundledBody, parseBundle } from './bundle-format.ts';
 import { checkProvenEntry } from './proven-entry.ts';
 import type { Established, Finding, VerifyPins } from './report.ts';
@@ -117,7 +117,7 @@ async function checkAttested(
     envelope: { salt: bytesOf(envelope.salt), bytes: utf8(envelope.text) },
     executionSalt: bytesOf(execution.salt),
   };
-  return checkAttestation(attested, head, crypto);
+  return checkProvenAttestation(attested, head, crypto);
 }
 
 /** The intent, or the decision, that the attestation says it was about. */

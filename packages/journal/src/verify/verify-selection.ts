@@ -2,7 +2,7 @@ import { hexOf } from '../format/bytes.ts';
 import { fieldsOfType } from '../format/check-data.ts';
 import type { TypedEntry } from '../format/entry.ts';
 import { provesConsistency } from '../format/merkle-proof.ts';
-import { checkAttestation, faultInSnapshot, isCommitted } from './attested-entry.ts';
+import { checkProvenAttestation, faultInSnapshot, isCommitted } from './attested-entry.ts';
 import type { ProvenEntryLine, SelectionHeader } from './export-format.ts';
 import { createKeptSnapshots, type KeptSnapshots, sourceBody } from './kept-content.ts';
 import type { SourceBody } from './log-source.ts';
@@ -139,7 +139,7 @@ async function checkEnvelope(
   const execution = bodyIn(line, data.execution, context);
   if (envelope.kind !== 'present' || execution.kind !== 'present') return undefined;
   const attested = { seq: line.seq, data, envelope, executionSalt: execution.salt };
-  const checked = await checkAttestation(attested, context.head, context.crypto);
+  const checked = await checkProvenAttestation(attested, context.head, context.crypto);
   if (checked.kind === 'fails') return checked.finding;
   context.tally.attestation();
   return undefined;
