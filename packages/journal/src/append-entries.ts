@@ -4,13 +4,37 @@ import type { Body } from './bodies/prepare-body.ts';
 import { checkEntryData, fieldsOfType } from './format/check-data.ts';
 import { type Actor, indexOf, parseActor } from './format/entry.ts';
 import { type DraftData, ENTRY_KINDS, type EntryKind } from './format/entry-kinds.ts';
-import { JournalError } from './journal-error.ts';
+import { JOURNAL_ERRORS, JournalError, type JournalErrorCode } from './journal-error.ts';
 import { type AppendedEntry, JOURNAL_PROGRAM, type JournalInput, type JournalOutput } from './store/journal-program.ts';
 import type { JournalSchema } from './store/journal-schema.ts';
 import type { PreparedEntry } from './store/prepared-entry.ts';
 
 /** An entry to be. Who, when and where in the log is not for the drafter to say. */
 export type Draft = { [Kind in EntryKind]: DraftOf<Kind> }[EntryKind];
+
+/** What the journal says about itself: a wrong one would make the log unverifiable for good. */
+const OWN_KINDS = [
+  'log.created',
+  'key.changed',
+  'attestation',
+  'body.erased',
+  'checkpoint.cosigned',
+  'segment.sealed',
+  'segment.archived',
+  'segment.pruned',
+] as const;
+
+type OwnKind = (typeof OWN_KINDS)[number];
+
+/** An entry that others may ask for. */
+export type CallerDraft = Exclude<Draft, DraftOf<OwnKind>>;
+
+/** Throws `journal.invalid_entry` for what only the journal says. The types say so too. */
+export function refuseOwnKinds(drafts: readonly Draft[]): void {
+  const own: ReadonlySet<string> = new Set(OWN_KINDS);
+  if (!drafts.some(({ kind }) => own.has(kind))) return;
+  throw new JournalError('journal.invalid_entry', 'Entries of this kind are written by the journal alone.');
+}
 
 export interface DraftOf<Kind extends EntryKind> {
   readonly kind: Kind;
@@ -67,6 +91,7 @@ function separateBodies(
       const body = value as Body;
       bodies.push(body);
       stored[name] = body.commitment;
+      if (body.totalBytes > body.bytes && hasTotal(kind, name)) stored[`${name}_total`] = body.totalBytes;
     } else {
       stored[name] = value as JsonValue;
     }
@@ -75,6 +100,11 @@ function separateBodies(
 }
 
 const known = new Map<EntryKind, readonly string[]>();
+
+/** Where the chain itself says that a body was cut off, and how much there was. */
+function hasTotal(kind: EntryKind, field: string): boolean {
+  return Object.hasOwn(ENTRY_KINDS[kind].fields, `${field}_total`);
+}
 
 /** Looked up once for each kind: every append asks. */
 function bodyFieldsOf(kind: EntryKind): readonly string[] {
@@ -112,6 +142,9 @@ export async function commitEntries(
 export function notRecorded(error: unknown): unknown {
   if (!(error instanceof StorageError)) return error;
   const fix = error.fix === undefined ? {} : { fix: error.fix };
+  if (error.programCode !== undefined && isJournalCode(error.programCode)) {
+    return new JournalError(error.programCode, error.message, { cause: error, ...fix });
+  }
   if (error.code === 'storage.outcome_unknown') {
     return new JournalError(
       'journal.outcome_unknown',
@@ -126,4 +159,8 @@ export function notRecorded(error: unknown): unknown {
     cause: error,
     ...fix,
   });
+}
+
+function isJournalCode(code: string): code is JournalErrorCode {
+  return Object.hasOwn(JOURNAL_ERRORS, code);
 }

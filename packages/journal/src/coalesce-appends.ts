@@ -1,13 +1,15 @@
 import { type Database, StorageError } from '@palyra/storage';
-import { type AppendOptions, type AppendOutcome, commitEntries } from './append-entries.ts';
+import { type AppendOptions, type AppendOutcome, type CommitOptions, commitEntries } from './append-entries.ts';
 import { JournalError } from './journal-error.ts';
 import { hasAct } from './store/apply-entry.ts';
 import type { JournalSchema } from './store/journal-schema.ts';
 import type { PreparedEntry } from './store/prepared-entry.ts';
 
+export type AppenderOptions = AppendOptions & Pick<CommitOptions, 'signedBy'>;
+
 export interface Appender {
   /** Throws as `commitEntries` does. */
-  append(entries: readonly PreparedEntry[], options: AppendOptions): Promise<AppendOutcome>;
+  append(entries: readonly PreparedEntry[], options: AppenderOptions): Promise<AppendOutcome>;
 }
 
 interface Waiting {
@@ -51,8 +53,9 @@ export function createAppender(database: Database<JournalSchema>, origin: string
 
   return {
     append(entries, options) {
-      const isShareable = options.steps === undefined && options.notifications === undefined && !entries.some(hasAct);
-      if (!isShareable) return commitEntries(database, entries, { ...options, origin });
+      const { steps, notifications, signedBy } = options;
+      const canFailAlone = steps !== undefined || notifications !== undefined || signedBy !== undefined;
+      if (canFailAlone || entries.some(hasAct)) return commitEntries(database, entries, { ...options, origin });
       return new Promise((resolve, reject) => {
         if (waiting.length === 0) queueMicrotask(flush);
         waiting.push({ entries, resolve, reject });
@@ -87,7 +90,11 @@ function share(outcome: AppendOutcome, group: readonly Waiting[]): void {
   }
 }
 
+/** Only a body that is already there can be refused to one of them; the rest concerns the log, and so all. */
 function isFaultOfOne(error: unknown): boolean {
-  if (!(error instanceof JournalError) || !(error.cause instanceof StorageError)) return false;
-  return error.cause.code === 'storage.constraint_violated' || error.cause.code === 'storage.program_failed';
+  return (
+    error instanceof JournalError &&
+    error.cause instanceof StorageError &&
+    error.cause.code === 'storage.constraint_violated'
+  );
 }

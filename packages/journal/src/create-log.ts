@@ -29,24 +29,60 @@ export async function createLog(deps: CreateLogDeps): Promise<string> {
   return origin;
 }
 
+export interface RecoverLogDeps extends CreateLogDeps {
+  /** Whether a root key may be made, or another one used, when that of the old log is not there. */
+  readonly newRootKey?: boolean;
+}
+
+export interface RecoveredLog {
+  readonly origin: string;
+  /** Absent: there was no old log in the database. */
+  readonly previous?: string;
+  /** The verifier key of another root than the old log had: whoever pinned that one must pin this. */
+  readonly newRootKey?: string;
+}
+
 /**
  * Begins a new log that names the last head of the old one, in the open: after a backup was put back, the old log would
- * differ from what others remember of it, and must not go on under its name.
+ * differ from what others remember of it, and must not go on under its name. Throws `journal.key_missing` when the root key of the old log is not there.
  */
-export async function recoverLog(
-  deps: CreateLogDeps,
-): Promise<{ readonly origin: string; readonly previous?: string }> {
+export async function recoverLog(deps: RecoverLogDeps): Promise<RecoveredLog> {
   const old = await currentLog(deps.database);
+  const isSameRoot = hasRootKey(deps.keys, old);
+  // SECURITY: T-53 — a root key that is made in silence takes the place of the pinned one, as a thief's log would.
+  if (!isSameRoot && deps.newRootKey !== true) throw rootKeyMissing();
   deps.keys.create();
   const origin = newOrigin(deps);
   const previous =
     old === undefined ? {} : { previous_origin: old.origin, previous_size: old.size, previous_root: rootHex(old) };
   await begin(origin, [{ kind: 'log.created', data: { ...rootKeyOf(deps), reason: 'recovered', ...previous } }], {
     ...deps,
-    ...(old === undefined ? {} : { after: old.origin }),
+    ...(old === undefined ? {} : { after: { origin: old.origin, size: old.size } }),
   });
-  deps.keys.publish();
-  return old === undefined ? { origin } : { origin, previous: old.origin };
+  const vkey = deps.keys.publish();
+  return {
+    origin,
+    ...(old === undefined ? {} : { previous: old.origin }),
+    ...(isSameRoot ? {} : { newRootKey: vkey }),
+  };
+}
+
+function hasRootKey(keys: JournalKeys, old: LogRow | undefined): boolean {
+  try {
+    const rootKey = hexOf(keys.root().publicKey);
+    return old === undefined || old.root_key === rootKey;
+  } catch (error) {
+    if (error instanceof JournalError && error.code === 'journal.key_missing') return false;
+    throw error;
+  }
+}
+
+function rootKeyMissing(): JournalError {
+  return new JournalError('journal.key_missing', 'The root key of the old log is not in this home.', {
+    fix:
+      'Bring identity/journal-root.key back from where you keep it. If it is lost for good, give --new-root-key; then ' +
+      'everybody who pinned the old key must pin the new one.',
+  });
 }
 
 export async function currentLog(database: Pick<Database<JournalSchema>, 'read'>): Promise<LogRow | undefined> {
@@ -56,7 +92,12 @@ export async function currentLog(database: Pick<Database<JournalSchema>, 'read'>
 async function begin(
   origin: string,
   first: readonly Draft[],
-  { database, keys, clock, after }: CreateLogDeps & { readonly after?: string },
+  {
+    database,
+    keys,
+    clock,
+    after,
+  }: CreateLogDeps & { readonly after?: { readonly origin: string; readonly size: number } },
 ): Promise<void> {
   const drafts = [
     ...first,

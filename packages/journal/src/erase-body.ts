@@ -9,7 +9,7 @@ import { bodyRow } from './stored-bodies.ts';
 
 export interface EraseDeps {
   readonly database: Pick<Database<JournalSchema>, 'read' | 'scrub'>;
-  readonly append: Journal['append'];
+  readonly append: Journal['appendOwn'];
   readonly bodyDirectory: string | undefined;
 }
 

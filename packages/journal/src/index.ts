@@ -1,9 +1,9 @@
-export type { AppendOptions, AppendOutcome, Draft, DraftOf } from './append-entries.ts';
+export type { AppendOptions, AppendOutcome, CallerDraft, Draft, DraftOf } from './append-entries.ts';
 export { type ArchivedSegment, archiveSegments } from './archive-segments.ts';
 export type { AttestedCall, AttestOutcome } from './attest-call.ts';
 export type { Body, BodySource } from './bodies/prepare-body.ts';
 export type { JournalEntry } from './entry-view.ts';
-export { findId, type SoughtId } from './find-id.ts';
+export { findId, findLog, type SoughtId } from './find-id.ts';
 export { attestationIn, type ToolAttestation } from './format/attestation.ts';
 export { type Checkpoint, parseCheckpoint } from './format/checkpoint.ts';
 export type { Sha256, Signer, VerifyCrypto } from './format/crypto.ts';
@@ -26,11 +26,13 @@ export {
   openHomeForReading,
   openHomeForWriting,
   type RecoveredHome,
+  type RecoverOptions,
   recoverHome,
 } from './open-home.ts';
 export { type Journal, type JournalDeps, openJournal } from './open-journal.ts';
 export { type PruneOptions, type PruneOutcome, pruneSegments } from './prune-segments.ts';
 export { type EntryFilter, type EntryPage, type LogAddress, type PageRequest, queryEntries } from './query-entries.ts';
+export { listLogs } from './read-log.ts';
 export { type SealOptions, type SealOutcome, sealSegment } from './seal-segment.ts';
 export type { SegmentDeps } from './segments.ts';
 export type { AppendedEntry } from './store/journal-program.ts';

@@ -21,6 +21,7 @@ export const JOURNAL_ERRORS = {
   'journal.body_corrupt': 'A stored body is not the one that was committed to.',
   'journal.not_recorded': 'The journal could not take the entries; nothing was written.',
   'journal.outcome_unknown': 'Whether the entries were written could not be established.',
+  'journal.attested_before': 'The call has an attestation in this log already.',
   'journal.own_log': 'A home cannot witness its own log.',
   'journal.not_consistent': 'A log does not continue the one that was seen before.',
   'journal.cannot_prune': 'What shall be pruned is not sealed and archived.',
@@ -31,6 +32,7 @@ export const JOURNAL_ERRORS = {
   'journal.invalid_request': 'A file is not what a log asks of a witness, or what a witness answers.',
   'journal.witness_store': 'What a witness remembers cannot be read, written or held for itself alone.',
   'journal.not_archived': 'A segment could not be archived, so it stays in the journal.',
+  'journal.pruned_meanwhile': 'A log was pruned while it was read, so nothing can be said about it yet.',
 } as const;
 
 export type JournalErrorCode = keyof typeof JOURNAL_ERRORS;

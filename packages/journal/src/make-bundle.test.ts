@@ -124,7 +124,7 @@ test('the newest checkpoint that a witness cosigned is taken, with its cosignatu
     witness_key: hexOf(signer.publicKey),
     signature: signature.toString('hex'),
   };
-  await sample.journal.append(SAMPLE_ACTOR, [{ kind: 'checkpoint.cosigned', data: cosigned }]);
+  await sample.journal.appendOwn(SAMPLE_ACTOR, [{ kind: 'checkpoint.cosigned', data: cosigned }]);
   const later = await sample.attest('after');
 
   const witness = { name: 'witness.example', type: 4, publicKey: signer.publicKey } as const;

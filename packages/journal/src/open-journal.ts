@@ -1,9 +1,16 @@
 import { type Clock, createIdSource, type IdSource, systemClock } from '@palyra/primitives';
 import type { Database } from '@palyra/storage';
-import { type AppendOptions, type AppendOutcome, type Draft, prepareEntries } from './append-entries.ts';
+import {
+  type AppendOptions,
+  type AppendOutcome,
+  type CallerDraft,
+  type Draft,
+  prepareEntries,
+  refuseOwnKinds,
+} from './append-entries.ts';
 import { type AttestedCall, type AttestOutcome, attestCall } from './attest-call.ts';
 import { createByteGate } from './bodies/byte-gate.ts';
-import { createAppender } from './coalesce-appends.ts';
+import { type AppenderOptions, createAppender } from './coalesce-appends.ts';
 import { type CreateLogDeps, createLog, currentLog } from './create-log.ts';
 import type { JournalEntry } from './entry-view.ts';
 import { eraseBody } from './erase-body.ts';
@@ -15,7 +22,7 @@ import { JournalError } from './journal-error.ts';
 import { openJournalKeys } from './keys/journal-keys.ts';
 import { createPolicySnapshots } from './policy-snapshots.ts';
 import { type EntryFilter, type EntryPage, type PageRequest, queryEntries } from './query-entries.ts';
-import { finishRotation, rotateKey } from './rotate-key.ts';
+import { rotateKey } from './rotate-key.ts';
 import type { JournalSchema, LogRow } from './store/journal-schema.ts';
 import { createStoredBodies, type StoredBodies, sweepBodies } from './stored-bodies.ts';
 import { type TailOptions, tailEntries } from './tail-entries.ts';
@@ -28,7 +35,9 @@ export interface Journal {
    * All entries and all other steps, or nothing. Throws `journal.not_recorded` when nothing was written, so that the
    * caller refuses the work, and `journal.outcome_unknown` when that could not be established.
    */
-  append(actor: Actor, drafts: readonly Draft[], options?: AppendOptions): Promise<AppendOutcome>;
+  append(actor: Actor, drafts: readonly CallerDraft[], options?: AppendOptions): Promise<AppendOutcome>;
+  /** For what the journal says about itself: segments, witnesses. Whoever calls this vouches for what it says. */
+  appendOwn(actor: Actor, drafts: readonly Draft[]): Promise<AppendOutcome>;
   /** Signs what became of a call and appends it together with the entries that say so. Throws as `append` does. */
   attest(actor: Actor, call: AttestedCall): Promise<AttestOutcome>;
   /** Kept once for each digest, which is returned. Throws as `append` does. */
@@ -72,8 +81,9 @@ export async function openJournal(deps: JournalDeps): Promise<Journal> {
   const keys = openJournalKeys(deps.keyDirectory);
   const logDeps: CreateLogDeps = { database, keys, clock, ids };
   const log = await ensureLog(logDeps);
-  await finishRotation(logDeps);
   await requireCertified(log, logDeps);
+  // Not only when the log is made: a crash may have come in between.
+  keys.publish(log.root_key);
   if (bodyDirectory !== undefined) await sweepBodies(database, bodyDirectory, clock);
 
   const bodies = createStoredBodies({ ...deps, directory: bodyDirectory });
@@ -82,7 +92,7 @@ export async function openJournal(deps: JournalDeps): Promise<Journal> {
   const appender = createAppender(database, log.origin);
   const attesting = new Set<Promise<unknown>>();
 
-  const append = async (actor: Actor, drafts: readonly Draft[], options: AppendOptions = {}) => {
+  const appendAny = async (actor: Actor, drafts: readonly Draft[], options: AppenderOptions = {}) => {
     const entries = prepareEntries(actor, drafts, clock);
     await snapshots.require(drafts);
     return gate.pass(weightOf(entries), () => appender.append(entries, options));
@@ -91,10 +101,15 @@ export async function openJournal(deps: JournalDeps): Promise<Journal> {
   return {
     origin: log.origin,
     bodies,
-    append,
+    async append(actor, drafts, options) {
+      refuseOwnKinds(drafts);
+      return appendAny(actor, drafts, options);
+    },
+    appendOwn: (actor, drafts) => appendAny(actor, drafts),
     async attest(actor, call) {
+      refuseOwnKinds(call.drafts);
       const running = attestCall(actor, call, {
-        append,
+        append: appendAny,
         bodies,
         signer: () => keys.of('attestation'),
         origin: log.origin,
@@ -108,7 +123,8 @@ export async function openJournal(deps: JournalDeps): Promise<Journal> {
     query: (query) => queryEntries(database.read, log, query),
     tail: (options) => tailEntries(database, log, options),
     checkpoint: () => newestCheckpoint(database, log.number),
-    erase: (actor, commitment, reason) => eraseBody({ commitment, reason }, actor, { database, append, bodyDirectory }),
+    erase: (actor, commitment, reason) =>
+      eraseBody({ commitment, reason }, actor, { database, append: appendAny, bodyDirectory }),
     rotateKey: (actor, role) =>
       rotateKey(role, actor, { ...logDeps, settled: async () => void (await Promise.allSettled(attesting)) }),
   };

@@ -12,7 +12,7 @@ import type { JournalSchema, LogRow, SegmentRow } from './store/journal-schema.t
  */
 export interface SegmentDeps {
   readonly database: Pick<Database<JournalSchema>, 'read' | 'scrub'>;
-  readonly append: Journal['append'];
+  readonly append: Journal['appendOwn'];
   readonly bodyDirectory: string | undefined;
   readonly clock: Clock;
 }

@@ -65,18 +65,20 @@ export async function sweepBodies(
   directory: string,
   clock: Clock,
 ): Promise<void> {
+  const withPlace = async (commitments: readonly string[], place: 'file' | 'erased') => {
+    const rows = await database.read
+      .selectFrom('journal_bodies')
+      .select('commitment')
+      .where('commitment', 'in', [...commitments])
+      .where('place', '=', place)
+      .execute();
+    return new Set(rows.map(({ commitment }) => commitment));
+  };
   await sweepBodyFiles({
     directory,
     clock,
     olderThanMs: STALE_MS,
-    async isKnown(commitments) {
-      const rows = await database.read
-        .selectFrom('journal_bodies')
-        .select('commitment')
-        .where('commitment', 'in', [...commitments])
-        .where('place', '=', 'file')
-        .execute();
-      return new Set(rows.map(({ commitment }) => commitment));
-    },
+    isKnown: (commitments) => withPlace(commitments, 'file'),
+    isErased: (commitments) => withPlace(commitments, 'erased'),
   });
 }

@@ -152,7 +152,7 @@ test('a selection says when a witness saw the log that it is from', async () => 
   const signer = createKeyFile(join(sample.home.path, 'witness.key'));
   const line = cosign(signed, { name: 'witness.example', time: 1_700_000_000, signer, sha256: nodeSha256 });
   const signature = Buffer.from(line.trim().split(' ')[2] ?? '', 'base64').subarray(12);
-  await sample.journal.append(SAMPLE_ACTOR, [
+  await sample.journal.appendOwn(SAMPLE_ACTOR, [
     {
       kind: 'checkpoint.cosigned',
       data: {

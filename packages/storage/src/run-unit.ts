@@ -1,3 +1,4 @@
+import { AppError } from '@palyra/primitives';
 import type { Kysely } from 'kysely';
 import type { LoadedProgram, ProgramRun, QueryResult } from './program.ts';
 import { StorageError } from './storage-error.ts';
@@ -113,6 +114,10 @@ function resume<Result>(name: string, advance: () => Result): Result {
     return advance();
   } catch (cause) {
     if (cause instanceof StorageError) throw cause;
+    if (cause instanceof AppError) {
+      const fix = cause.fix === undefined ? {} : { fix: cause.fix };
+      throw new StorageError('storage.program_failed', cause.message, { cause, programCode: cause.code, ...fix });
+    }
     const reason = cause instanceof Error ? cause.message : 'no reason given';
     throw new StorageError('storage.program_failed', `The program ${name} threw: ${reason}`, { cause });
   }

@@ -1,4 +1,4 @@
-import { AppError } from '@palyra/primitives';
+import { AppError, type AppErrorOptions } from '@palyra/primitives';
 
 /** Codes are API: add one, never rename one. */
 export const STORAGE_ERRORS = {
@@ -27,19 +27,33 @@ export const STORAGE_ERRORS = {
 
 export type StorageErrorCode = keyof typeof STORAGE_ERRORS;
 
-export class StorageError extends AppError<StorageErrorCode> {}
+export interface StorageErrorOptions extends AppErrorOptions {
+  /** For `storage.program_failed`: the code of what the program threw, which is for its caller to understand. */
+  readonly programCode?: string | undefined;
+}
+
+export class StorageError extends AppError<StorageErrorCode> {
+  readonly programCode: string | undefined;
+
+  constructor(code: StorageErrorCode, message: string, options: StorageErrorOptions = {}) {
+    super(code, message, options);
+    this.programCode = options.programCode;
+  }
+}
 
 /** What crosses a thread boundary in place of an error, which would lose its class and code. */
 export interface StorageErrorData {
   readonly code: StorageErrorCode;
   readonly message: string;
   readonly fix: string | undefined;
+  readonly programCode?: string | undefined;
 }
 
 export function toErrorData(error: StorageError): StorageErrorData {
-  return { code: error.code, message: error.message, fix: error.fix };
+  return { code: error.code, message: error.message, fix: error.fix, programCode: error.programCode };
 }
 
 export function fromErrorData(data: StorageErrorData): StorageError {
-  return new StorageError(data.code, data.message, data.fix === undefined ? {} : { fix: data.fix });
+  const { code, message, fix, programCode } = data;
+  return new StorageError(code, message, { programCode, ...(fix === undefined ? {} : { fix }) });
 }

@@ -23,7 +23,9 @@ async function openPlace() {
   const preparer = createBodyPreparer({ directory, random: secureRandomBytes, inlineBytes: 0 });
   const known = new Set<string>();
   const asked: (readonly string[])[] = [];
+  const erased = new Set<string>();
   return {
+    erased,
     home: home.path,
     directory,
     known,
@@ -38,6 +40,7 @@ async function openPlace() {
           asked.push(commitments);
           return known;
         },
+        isErased: (commitments) => Promise.resolve(new Set(commitments.filter((each) => erased.has(each)))),
         olderThanMs: HOUR,
         clock: createFakeClock(Date.now() + ms),
       }),
@@ -104,6 +107,7 @@ test('nothing is removed that is not ours, nor through a link, nor when the data
   const sweeping = sweepBodyFiles({
     directory: place.directory,
     isKnown: () => Promise.reject(new Error('the database is away')),
+    isErased: () => Promise.resolve(new Set()),
     olderThanMs: HOUR,
     clock: createFakeClock(Date.now() + 2 * HOUR),
   });
@@ -117,4 +121,13 @@ test('a missing directory is swept, and one that is a link is refused', async ()
   mkdirSync(join(place.home, 'elsewhere'), { mode: 0o700 });
   symlinkSync(join(place.home, 'elsewhere'), place.directory);
   await expect(place.sweepIn(2 * HOUR)).rejects.toMatchObject({ code: 'journal.body_unsafe' });
+});
+
+test('a body that was erased goes at once, however young its file is', async () => {
+  await using place = await openPlace();
+  const { commitment } = await place.prepare('x'.repeat(100_000));
+  expect(await place.sweepIn(0)).toEqual({ removed: 0 });
+  place.erased.add(commitment);
+  expect(await place.sweepIn(0)).toEqual({ removed: 1 });
+  expect(existsSync(place.pathOf(commitment))).toBe(false);
 });

@@ -10,6 +10,8 @@ export interface SweepBodyFilesOptions {
   readonly directory: string;
   /** Which of these, at most 256, have a row that says the body is in a file. */
   isKnown(commitments: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Which of these, at most 256, have a row that says the body was erased: they go whatever their age. */
+  isErased(commitments: readonly string[]): Promise<ReadonlySet<string>>;
   /**
    * More than a body may wait between its preparation and the commit of its row, and than another process may pause
    * while it prepares one.
@@ -52,11 +54,12 @@ async function sweepShard(options: SweepBodyFilesOptions, shard: string): Promis
   const bodies = (await readdir(path)).filter((name) => isCommitment(name) && name.startsWith(shard));
   let removed = 0;
   for (let start = 0; start < bodies.length; start += AT_ONCE) {
-    const old = await onlyOld(path, bodies.slice(start, start + AT_ONCE), options);
-    if (old.length === 0) continue;
-    const known = await options.isKnown(old);
-    const forgotten = old.filter((name) => !known.has(name));
-    removed += await erase(path, forgotten);
+    const some = bodies.slice(start, start + AT_ONCE);
+    // SECURITY: T-54 — a crash between the record of an erasure and the file must not keep what was erased.
+    const erased = await options.isErased(some);
+    const old = (await onlyOld(path, some, options)).filter((name) => !erased.has(name));
+    const known = old.length === 0 ? new Set<string>() : await options.isKnown(old);
+    removed += await erase(path, [...erased, ...old.filter((name) => !known.has(name))]);
   }
   return removed;
 }

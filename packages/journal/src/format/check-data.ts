@@ -18,7 +18,7 @@ const TEXT_FIELDS: Readonly<Record<string, RegExp>> = {
   origin: /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/,
 };
 
-const MAX_LIST = 256;
+const MAX_LIST = 1024;
 
 /**
  * A copy of `data`, absent fields left out, in the order of canonical JSON. Throws `journal.invalid_entry` unless it has

@@ -61,6 +61,8 @@ export const ENTRY_KINDS = {
       principal: 'name',
       tool: 'name',
       input: 'body',
+      /** How many bytes there were, when the body was cut off at the cap. */
+      input_total: 'count?',
     },
   },
   decision: {
@@ -88,7 +90,8 @@ export const ENTRY_KINDS = {
       principal: 'name',
       tool: 'name?',
       approval_id: 'id',
-      subject: 'digest',
+      /** What was asked about: a body, because a plain digest of arguments could be guessed (T-54). */
+      subject: 'body',
       prompt: 'body',
       expires_at: 'count',
     },
@@ -102,7 +105,6 @@ export const ENTRY_KINDS = {
       principal: 'name',
       tool: 'name?',
       approval_id: 'id',
-      subject: 'digest',
       outcome: ['approved', 'denied', 'expired', 'cancelled'],
       scope: ['', 'once', 'session', 'timeboxed', 'always'],
       decider: 'name?',
@@ -136,6 +138,7 @@ export const ENTRY_KINDS = {
       code: 'name?',
       exit_code: 'integer?',
       output: 'body?',
+      output_total: 'count?',
     },
   },
   attestation: {

@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hexOf } from '../format/bytes.ts';
+import { bytesOfHex } from '../format/bytes.ts';
 import type { Signer } from '../format/crypto.ts';
 import type { KeyRole } from '../format/key-statement.ts';
 import { formatVkey } from '../format/signed-note.ts';
@@ -21,17 +21,16 @@ export interface JournalKeys {
   /** Whether a log was ever made with these keys, and is expected in the database. */
   hasLog(): boolean;
   /** The root's verifier key, written when the log is made: what others pin. */
-  publish(): string;
+  publish(rootKey?: string): string;
   /** A key to be: made beside the one in use, which it takes the place of. */
   readonly next: Record<KeyRole, NextKey>;
 }
 
 export interface NextKey {
-  /** Hexadecimal; absent when none was made, or it is already in use. */
-  publicKey(): string | undefined;
+  /** The one that an interrupted rotation left, or a new one. */
   make(): Signer;
+  /** At once and for good; also when another process was faster. */
   use(): void;
-  forget(): void;
 }
 
 const ROOT_KEY_NAME = 'palyra-root';
@@ -40,12 +39,15 @@ const ROLES: readonly KeyRole[] = ['checkpoint', 'attestation'];
 export function openJournalKeys(directory: string): JournalKeys {
   const file = (name: string) => join(directory, `journal-${name}.key`);
   const published = join(directory, 'journal-root.pub');
-  const nextKey = (role: KeyRole): NextKey => ({
-    publicKey: () => (existsSync(`${file(role)}.next`) ? hexOf(readSigner(`${file(role)}.next`).publicKey) : undefined),
-    make: () => createKeyFile(`${file(role)}.next`),
-    use: () => replaceKeyFile(`${file(role)}.next`, file(role)),
-    forget: () => rmSync(`${file(role)}.next`, { force: true }),
-  });
+  const nextKey = (role: KeyRole): NextKey => {
+    const next = `${file(role)}.next`;
+    return {
+      make: () => (existsSync(next) ? readSigner(next) : createKeyFile(next)),
+      use() {
+        if (existsSync(next)) replaceKeyFile(next, file(role));
+      },
+    };
+  };
   return {
     root: () => readSigner(file('root')),
     of: (role) => readSigner(file(role)),
@@ -55,8 +57,9 @@ export function openJournalKeys(directory: string): JournalKeys {
       for (const name of ['root', ...ROLES]) if (!existsSync(file(name))) createKeyFile(file(name));
     },
     hasLog: () => existsSync(published),
-    publish() {
-      const vkey = rootVkey(readSigner(file('root')).publicKey);
+    publish(rootKey) {
+      const publicKey = rootKey === undefined ? readSigner(file('root')).publicKey : bytesOfHex(rootKey);
+      const vkey = rootVkey(publicKey ?? new Uint8Array());
       if (!existsSync(published) || readFileSync(published, 'utf8').trim() !== vkey) {
         writeFileSync(published, `${vkey}\n`, { mode: 0o644, flush: true });
       }

@@ -3,13 +3,14 @@ import {
   closeSync,
   constants,
   fsyncSync,
+  linkSync,
   lstatSync,
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   type Stats,
-  unlinkSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Signer } from '../format/crypto.ts';
@@ -30,21 +31,28 @@ export function replaceKeyFile(newPath: string, path: string): void {
   syncDirectory(path);
 }
 
+/** Under another name first: a crash must not leave half a key under this one, which would block every start. */
 function writeNew(path: string, text: string): void {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-  let file: number | undefined;
+  const draft = `${path}.${process.pid}.draft`;
   try {
-    file = openSync(path, flags, 0o600);
-    writeSync(file, text);
-    fsyncSync(file);
+    rmSync(draft, { force: true });
+    const file = openSync(draft, flags, 0o600);
+    try {
+      writeFileSync(file, text);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    // Unlike renaming, linking does not replace a key that is already there.
+    linkSync(draft, path);
   } catch (cause) {
-    if (file !== undefined) unlinkSync(path);
     throw new JournalError('journal.invalid_key', 'A key file could not be made.', {
       cause,
       fix: 'Look whether there is one already, and whether the disk is full.',
     });
   } finally {
-    if (file !== undefined) closeSync(file);
+    rmSync(draft, { force: true });
   }
   syncDirectory(path);
 }
@@ -80,7 +88,7 @@ function statOf(path: string): Stats {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) {
     throw new JournalError('journal.key_missing', 'A key of the journal is not there.', {
-      fix: 'Bring the identity directory of this home back from a backup, or begin a new log with `palyra journal recover`.',
+      fix: 'Bring the identity directory of this home back from a backup, or, if only the checkpoint or attestation key is lost, begin a new log with `palyra journal recover`.',
     });
   }
   // SECURITY: T-40 — who can read the key signs for us, and who can replace it makes every later signature worthless.

@@ -43,11 +43,11 @@ const ACTS: Partial<Record<EntryKind, Act>> = {
     yield* change(db.insertInto('journal_keys').values({ log: log.number, seq, ...data }), 1);
   },
 
-  *'body.erased'({ body }: EntryData<'body.erased'>, { seq, db }) {
+  *'body.erased'({ body }: EntryData<'body.erased'>, { log, seq, db }) {
     yield* change(
       db
         .updateTable('journal_bodies')
-        .set({ salt: null, body: null, place: 'erased', erased_by: seq })
+        .set({ salt: null, body: null, place: 'erased', erased_by: seq, erased_in: log.number })
         .where('commitment', '=', body)
         .where('place', '!=', 'erased'),
       1,

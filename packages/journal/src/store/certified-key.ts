@@ -1,30 +1,21 @@
-import { type ProgramRun, rowsOf } from '@palyra/storage';
+import type { ProgramRun } from '@palyra/storage';
 import type { Kysely } from 'kysely';
-import { hexOf } from '../format/bytes.ts';
-import type { JournalSchema, LogRow } from './journal-schema.ts';
+import type { KeyRole } from '../format/key-statement.ts';
+import { statementsFor } from './statements.ts';
 
-/** What was found before; statements are only ever added, and a retired key is no longer in its file. */
-const found = new Set<string>();
+export interface KeyInUse {
+  /** The number of the log. */
+  readonly log: number;
+  readonly role: KeyRole;
+  /** Hexadecimal. */
+  readonly publicKey: string;
+}
 
-/** Whether the log says that this key may sign its checkpoints now. */
-export function* isCertified(
-  build: Kysely<never>,
-  { number, origin, size }: LogRow,
-  publicKey: Uint8Array,
-): ProgramRun<boolean> {
-  const key = hexOf(publicKey);
-  if (found.has(`${origin} ${key}`)) return true;
-  const rows = yield* rowsOf(
-    (build as unknown as Kysely<JournalSchema>)
-      .selectFrom('journal_keys')
-      .select(['change', 'position'])
-      .where('log', '=', number)
-      .where('role', '=', 'checkpoint')
-      .where('public_key', '=', key),
-  );
-  const isActive = rows.some(({ change }) => change === 'activated');
-  const isRetired = rows.some(({ change, position }) => change === 'retired' && position < size);
-  if (!isActive || isRetired) return false;
-  found.add(`${origin} ${key}`);
-  return true;
+/**
+ * Whether the log says that this key may sign now. Asked each time: another process may have rotated it, and what a
+ * retired key signs would be in the log for good, and never verify.
+ */
+export function* isCertified({ log, role, publicKey }: KeyInUse, build: Kysely<never>): ProgramRun<boolean> {
+  const { rows } = yield { kind: 'statement', sql: statementsFor(build).selectKey, parameters: [log, role, publicKey] };
+  return rows.some(({ change }) => change === 'activated') && rows.every(({ change }) => change !== 'retired');
 }

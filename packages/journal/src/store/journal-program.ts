@@ -6,11 +6,12 @@ import { addLeaf, type CompletedNode } from '../format/merkle-tree.ts';
 import { JournalError } from '../journal-error.ts';
 import { nodeSha256 } from '../node-crypto.ts';
 import { applyEntry, hasAct } from './apply-entry.ts';
+import { isCertified } from './certified-key.ts';
 import type { JournalSchema, LogRow } from './journal-schema.ts';
 import { KEPT_LEVEL } from './journal-schema.ts';
 import { currentLogRow, type HeadMemory, keepHead, type LogHead, readHead } from './log-head.ts';
 import type { PreparedBody, PreparedEntry } from './prepared-entry.ts';
-import { type JournalSettings, sealLogs } from './seal-logs.ts';
+import { type JournalSettings, sealLogs, sealRows } from './seal-logs.ts';
 import { type JournalStatements, type OneRow, one, type StatementValue, statementsFor } from './statements.ts';
 
 export const JOURNAL_PROGRAM = 'journal';
@@ -19,8 +20,16 @@ export interface JournalInput {
   readonly entries: readonly PreparedEntry[];
   /** The log that they are for; entries that name its hashes would mean nothing in another. */
   readonly origin?: string;
-  /** Begins a log of this origin first. Only where there is none, or with `after`: where that one is the current. */
-  readonly create?: { readonly origin: string; readonly rootKey: string; readonly after?: string };
+  /** The largest size at which they still mean what they say. */
+  readonly upTo?: number;
+  /** The attestation key that signed what they bring, hexadecimal. */
+  readonly signedBy?: string;
+  /** Begins a log of this origin first. Only where there is none, or with `after`: where that one is as it was seen. */
+  readonly create?: {
+    readonly origin: string;
+    readonly rootKey: string;
+    readonly after?: { readonly origin: string; readonly size: number };
+  };
 }
 
 export interface AppendedEntry {
@@ -40,13 +49,17 @@ export interface JournalOutput {
  */
 const journal: WriterProgram<JournalInput, JournalOutput, JournalSettings, LogHead> = {
   name: JOURNAL_PROGRAM,
-  *run(build, { entries, create, origin }, { memory }): ProgramRun<JournalOutput> {
-    if (create !== undefined) yield* begin(build, create, memory);
+  *run(build, { entries, create, origin, signedBy, upTo = Infinity }, { memory, settings }): ProgramRun<JournalOutput> {
+    if (create !== undefined) yield* begin(build, create, { memory, settings });
     const head = memory.get() ?? (yield* readHead(build));
     if (head === undefined) throw new JournalError('journal.no_log', 'There is no log to append to.');
     if (origin !== undefined && head.log.origin !== origin) {
       throw new JournalError('journal.no_log', 'A new log was begun meanwhile; palyrad must be started again.');
     }
+    if (head.frontier.size > upTo) {
+      throw new JournalError('journal.not_recorded', 'The log went on faster than could be foreseen.');
+    }
+    if (signedBy !== undefined) yield* requireAttestable(head, entries, { signedBy, build });
     const { next, appended } = yield* appendTo(head, entries, build);
     memory.set(next);
     if (entries.some(hasAct)) {
@@ -65,13 +78,39 @@ const journal: WriterProgram<JournalInput, JournalOutput, JournalSettings, LogHe
 
 export default journal;
 
+interface BeginContext {
+  readonly memory: HeadMemory;
+  readonly settings: JournalSettings;
+}
+
 function* begin(
   build: Kysely<never>,
   create: NonNullable<JournalInput['create']>,
-  memory: HeadMemory,
+  { memory, settings }: BeginContext,
 ): ProgramRun<void> {
   yield* keepHead(build, memory);
+  // The log that ends here may have got entries in this very transaction.
+  yield* sealRows(build, settings);
   yield* createLog(build, create, yield* currentLogRow(build));
+}
+
+/** SECURITY: T-31 — what a retired key signed, or what is said twice about a call, would spoil the log for good. */
+function* requireAttestable(
+  { log }: LogHead,
+  entries: readonly PreparedEntry[],
+  { signedBy, build }: { readonly signedBy: string; readonly build: Kysely<never> },
+): ProgramRun<void> {
+  if (!(yield* isCertified({ log: log.number, role: 'attestation', publicKey: signedBy }, build))) {
+    throw new JournalError('journal.key_not_certified', 'The attestation key does not count in this log any more.');
+  }
+  for (const { fields } of entries) {
+    const [, , kind, , , , , callId] = fields;
+    if (kind !== 'attestation') continue;
+    const sql = statementsFor(build).selectAttestation;
+    const { rows } = yield { kind: 'statement', sql, parameters: [log.number, callId] };
+    if (rows.length === 0) continue;
+    throw new JournalError('journal.attested_before', 'This call has an attestation in the log already.');
+  }
 }
 
 function* createLog(
@@ -79,8 +118,15 @@ function* createLog(
   { origin, rootKey, after }: NonNullable<JournalInput['create']>,
   current: LogRow | undefined,
 ): ProgramRun<void> {
-  if (current?.origin !== after)
+  if (current?.origin !== after?.origin) {
     throw new JournalError('journal.log_exists', 'There is a log in this database already.');
+  }
+  // SECURITY: T-31 — the new log names this head; if the old one went on meanwhile, it would name another.
+  if (current?.size !== after?.size) {
+    throw new JournalError('journal.log_exists', 'The log that shall end was appended to meanwhile.', {
+      fix: 'Stop palyrad first, and whatever else writes to this home.',
+    });
+  }
   const log: LogRow = {
     number: (current?.number ?? 0) + 1,
     origin,
@@ -148,6 +194,7 @@ function insertBody(sql: string, body: PreparedBody, at: { readonly log: number;
     isFile ? 'file' : 'row',
     body.bytes,
     body.totalBytes,
+    null,
     null,
   ]);
 }

@@ -44,8 +44,9 @@ export interface BodyRow {
   readonly place: string;
   readonly bytes: number;
   readonly total_bytes: number;
-  /** The `body.erased` entry. */
+  /** The `body.erased` entry, and the log it is in: bodies outlive a recovery. */
   readonly erased_by: number | null;
+  readonly erased_in: number | null;
 }
 
 export interface KeyRow {
@@ -138,7 +139,7 @@ export const JOURNAL_MIGRATIONS: readonly Migration[] = [
       `create table journal_bodies (
          commitment ${t.text} primary key, log ${t.integer} not null, seq ${t.integer} not null, salt ${t.bytes},
          body ${t.bytes}, place ${t.text} not null, bytes ${t.integer} not null, total_bytes ${t.integer} not null,
-         erased_by ${t.integer}
+         erased_by ${t.integer}, erased_in ${t.integer}
        )${t.strict}`,
       'create index journal_bodies_entry on journal_bodies (log, seq)',
       `create table journal_snapshots (digest ${t.text} primary key, text ${t.text} not null)${t.strict}`,

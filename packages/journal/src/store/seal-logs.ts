@@ -1,5 +1,6 @@
 import type { Notification, ProgramRun } from '@palyra/storage';
 import type { Kysely } from 'kysely';
+import { hexOf } from '../format/bytes.ts';
 import { checkpointText } from '../format/checkpoint.ts';
 import { encodeFrontier, rootOf } from '../format/merkle-tree.ts';
 import { signNote } from '../format/signed-note.ts';
@@ -38,6 +39,11 @@ export function* sealLogs(
   return told;
 }
 
+/** For a log that is not going to be appended to any more in this transaction. */
+export function* sealRows(build: Kysely<never>, settings: JournalSettings): ProgramRun<void> {
+  for (const head of yield* unsealed(build)) yield* sealHead(head, settings, build);
+}
+
 function* unsealed(build: Kysely<never>): ProgramRun<readonly LogHead[]> {
   const { rows } = yield { kind: 'statement', sql: statementsFor(build).selectUnsealed, parameters: [] };
   return (rows as unknown as readonly LogRow[]).map(headOf);
@@ -49,8 +55,11 @@ function* sealHead(head: LogHead, { checkpointKeyFile }: JournalSettings, build:
   const statements = statementsFor(build);
   const signer = readSigner(checkpointKeyFile);
   // SECURITY: T-53 — a key that the root has not certified signs nothing, or the log would end in an unverifiable tail.
-  if (!(yield* isCertified(build, { ...log, size }, signer.publicKey))) {
-    throw new JournalError('journal.key_not_certified', 'The checkpoint key is not one of this log.');
+  const key = { log: log.number, role: 'checkpoint', publicKey: hexOf(signer.publicKey) } as const;
+  if (!(yield* isCertified(key, build))) {
+    throw new JournalError('journal.key_not_certified', 'The checkpoint key is not one that counts in this log.', {
+      fix: 'Bring the identity directory that belongs to this database back, or run `palyra journal recover`.',
+    });
   }
   const text = checkpointText({ origin: log.origin, size, root: rootOf(frontier, nodeSha256) });
   const note = signNote(text, log.origin, { signer, sha256: nodeSha256 });

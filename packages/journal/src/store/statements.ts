@@ -1,4 +1,4 @@
-import type { Compilable, Kysely } from 'kysely';
+import { type Compilable, type Kysely, sql } from 'kysely';
 import type { EntryRow, JournalSchema } from './journal-schema.ts';
 
 /** The statements of every append, compiled once: building them each time costs more than running them. */
@@ -8,6 +8,10 @@ export interface JournalStatements {
   /** For so many rows each, the most first. */
   readonly insertEntries: readonly { readonly count: number; readonly sql: string }[];
   readonly insertBody: string;
+  /** By log, role and key. */
+  readonly selectKey: string;
+  /** By log and call. */
+  readonly selectAttestation: string;
   readonly insertNode: string;
   readonly updateLog: string;
   readonly insertCheckpoint: string;
@@ -65,6 +69,22 @@ function compileAll(db: Kysely<JournalSchema>): JournalStatements {
       count,
       sql: sqlOf(db.insertInto('journal_entries').values(Array.from({ length: count }, () => ENTRY))),
     })),
+    selectKey: sqlOf(
+      db
+        .selectFrom('journal_keys')
+        .select('change')
+        .where('log', '=', 0)
+        .where('role', '=', '')
+        .where('public_key', '=', ''),
+    ),
+    selectAttestation: sqlOf(
+      db
+        .selectFrom('journal_entries')
+        .select('seq')
+        .where('log', '=', 0)
+        .where('call_id', '=', '')
+        .where('kind', '=', sql.lit('attestation')),
+    ),
     insertBody: sqlOf(
       db.insertInto('journal_bodies').values({
         commitment: '',
@@ -76,6 +96,7 @@ function compileAll(db: Kysely<JournalSchema>): JournalStatements {
         bytes: 0,
         total_bytes: 0,
         erased_by: 0,
+        erased_in: 0,
       }),
     ),
     insertNode: sqlOf(db.insertInto('journal_nodes').values({ log: 0, level: 0, place: 0, hash: NO_BYTES })),

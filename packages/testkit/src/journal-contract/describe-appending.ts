@@ -1,4 +1,4 @@
-import type { Draft, Journal } from '@palyra/journal';
+import type { CallerDraft, Journal } from '@palyra/journal';
 import { statement } from '@palyra/storage';
 import { describe, expect } from 'vitest';
 import { journalFaults } from './check-journal.ts';
@@ -80,7 +80,7 @@ export function describeAppending(makePlace: MakeJournalPlace): void {
       ['a sentence for a name', { ...calls.runEnded(1).data, principal: 'pay eve at once' }],
       ['half a number', { ...calls.runEnded(1).data, calls: 0.5 }],
     ] as const)('a draft with %s is refused, and nothing is written', async ([, data], { home, place }) => {
-      const drafts = [calls.runEnded(1), { kind: 'run.ended', data } as unknown as Draft];
+      const drafts = [calls.runEnded(1), { kind: 'run.ended', data } as unknown as CallerDraft];
       await expect(home.journal.append(SAMPLE_ACTOR, drafts)).rejects.toMatchObject({ code: 'journal.invalid_entry' });
       expect(await sizeOf(home.journal)).toBe(FIRST);
       expect(await journalFaults(place)).toEqual([]);

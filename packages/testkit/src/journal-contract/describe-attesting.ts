@@ -5,7 +5,7 @@ import { journalFaults } from './check-journal.ts';
 import type { MakeJournalPlace } from './describe-journal-contract.ts';
 import { type JournalHome, keyDirectoryOf } from './journal-home.ts';
 import { journalTest } from './journal-test.ts';
-import { attestSampleCall, createSampleCalls } from './sample-calls.ts';
+import { attestSampleCall, createSampleCalls, SAMPLE_ACTOR } from './sample-calls.ts';
 
 const calls = createSampleCalls();
 
@@ -39,6 +39,26 @@ export function describeAttesting(makePlace: MakeJournalPlace): void {
         expect(await journalFaults(place)).toEqual([]);
       },
     );
+
+    test('a call is attested once, and as the chain says', async ({ home, place }) => {
+      const { facts } = await attestSampleCall(home.journal, calls, { input: 'ls', output: 'x' });
+      const again = home.journal.attest(SAMPLE_ACTOR, { facts, drafts: [] });
+      await expect(again).rejects.toMatchObject({ code: 'journal.attested_before' });
+
+      const { run_id, session_id, principal, tool } = facts;
+      const ids = { run_id, session_id, principal, tool, call_id: calls.call().call_id };
+      const draft = { kind: 'outcome', data: { ...ids, outcome: 'failed' } } as const;
+      const other = home.journal.attest(SAMPLE_ACTOR, { facts: { ...facts, ...ids }, drafts: [draft] });
+      await expect(other).rejects.toMatchObject({ code: 'journal.invalid_entry' });
+      expect(await journalFaults(place)).toEqual([]);
+    });
+
+    test('what only the journal says about itself is not taken from others', async ({ home: { journal } }) => {
+      const draft = { kind: 'segment.sealed', data: { first: 0, next: 1, root: 'a'.repeat(64) } };
+      await expect(journal.append(SAMPLE_ACTOR, [draft as never])).rejects.toMatchObject({
+        code: 'journal.invalid_entry',
+      });
+    });
 
     test('a conflict beside it leaves neither an outcome nor an attestation', async ({ home, place }) => {
       const take = statement(home.database.write.deleteFrom('accounts').where('id', '=', 'nobody'), { rows: 1 });

@@ -64,12 +64,40 @@ export function describeKeys(makePlace: MakeJournalPlace): void {
         await using home = await openJournalHome(place);
         await home.journal.append(SAMPLE_ACTOR, [calls.runEnded(1)]);
         await attestSampleCall(home.journal, calls, { input: 'ls', output: 'x' });
-        expect(openJournalKeys(keyDirectoryOf(place)).next[role].publicKey()).toBeUndefined();
         await home.journal.rotateKey(SAMPLE_ACTOR, role);
+        expect(await activeKeys(home.journal, role)).toBe(1);
         await attestSampleCall(home.journal, calls, { input: 'ls', output: 'x' });
         expect(await journalFaults(place)).toEqual([]);
       },
     );
+
+    test('a retired key that is put back signs nothing, for whoever has the database open', async ({ home, place }) => {
+      const file = openJournalKeys(keyDirectoryOf(place)).fileOf('checkpoint');
+      await cp(file, `${place.directory}/old`);
+      await home.journal.append(SAMPLE_ACTOR, [calls.runEnded(1)]);
+      await home.journal.rotateKey(SAMPLE_ACTOR, 'checkpoint');
+      await rename(file, `${place.directory}/new`);
+      await rename(`${place.directory}/old`, file);
+      await expect(home.journal.append(SAMPLE_ACTOR, [calls.runEnded(1)])).rejects.toMatchObject({
+        code: 'journal.key_not_certified',
+      });
+      await rename(`${place.directory}/new`, file);
+      await home.journal.append(SAMPLE_ACTOR, [calls.runEnded(1)]);
+      expect(await journalFaults(place)).toEqual([]);
+    });
+
+    test('another process rotates the attestation key while calls are attested', async ({ home, place }) => {
+      await using other = await openJournalHome(place);
+      let isOver = false;
+      const attest = async () => {
+        while (!isOver) await attestSampleCall(home.journal, calls, { input: 'ls', output: 'x' });
+      };
+      const attesting = [attest(), attest(), attest()];
+      for (let times = 0; times < 3; times += 1) await other.journal.rotateKey(SAMPLE_ACTOR, 'attestation');
+      isOver = true;
+      await Promise.all(attesting);
+      expect(await journalFaults(place)).toEqual([]);
+    });
 
     test('without the root key nothing is rotated, and everything else goes on', async ({ home, place }) => {
       const root = openJournalKeys(keyDirectoryOf(place));
@@ -94,7 +122,7 @@ export function describeKeys(makePlace: MakeJournalPlace): void {
 
       const before = await home.journal.checkpoint();
       await expect(home.journal.append(SAMPLE_ACTOR, [calls.runEnded(1)])).rejects.toMatchObject({
-        code: 'journal.not_recorded',
+        code: 'journal.key_not_certified',
       });
       expect(await home.journal.checkpoint()).toBe(before);
       await expect(openJournalHome(place)).rejects.toMatchObject({ code: 'journal.key_not_certified' });
@@ -151,6 +179,16 @@ export function describeKeys(makePlace: MakeJournalPlace): void {
       await expect(openJournalHome(place)).rejects.toMatchObject({ code: 'journal.key_missing' });
     });
   });
+}
+
+async function activeKeys(journal: Journal, role: KeyRole): Promise<number> {
+  const { entries } = await journal.query({ kinds: ['key.changed'], limit: 1000 });
+  const changes = entries.flatMap(({ kind, data }) =>
+    kind === 'key.changed' && data.role === role ? [data.change] : [],
+  );
+  return (
+    changes.filter((change) => change === 'activated').length - changes.filter((change) => change === 'retired').length
+  );
 }
 
 function publicKeys(place: JournalPlace): Record<KeyRole, string> {

@@ -1,4 +1,4 @@
-import type { Draft, EntryFilter, EntryPage, Journal, JournalEntry, PageRequest } from '@palyra/journal';
+import type { CallerDraft, EntryFilter, EntryPage, Journal, JournalEntry, PageRequest } from '@palyra/journal';
 import { createIdSource } from '@palyra/primitives';
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
@@ -49,11 +49,11 @@ export function describeQueries(makePlace: MakeJournalPlace): void {
   });
 }
 
-async function assortment(journal: Journal): Promise<readonly Draft[]> {
+async function assortment(journal: Journal): Promise<readonly CallerDraft[]> {
   const snapshot = await journal.putSnapshot(SAMPLE_SNAPSHOT);
   const runs = [createSampleCalls(), createSampleCalls(createIdSource({ now: () => 5 }))];
   return runs.flatMap((calls, run) =>
-    Array.from({ length: 12 }, (_, i): Draft => {
+    Array.from({ length: 12 }, (_, i): CallerDraft => {
       const of = calls.call(i % 2 === 0 ? 'process.run' : 'fs.read');
       if (i % 4 === 0) return calls.runEnded(i);
       if (i % 4 === 1) return { kind: 'outcome', data: { ...of, outcome: i % 3 === 0 ? 'failed' : 'completed' } };

@@ -3,7 +3,7 @@ import {
   type AttestedCall,
   type AttestOutcome,
   type BodySource,
-  type Draft,
+  type CallerDraft,
   type DraftOf,
   type Journal,
   parseActor,
@@ -92,7 +92,7 @@ export async function attestSampleCall(
     output === undefined ? undefined : journal.bodies.prepare(output),
   ]);
   const decided = calls.decision(snapshot, of);
-  const before: Draft[] = [{ kind: 'proposal', data: { ...of, input: inputBody } }];
+  const before: CallerDraft[] = [{ kind: 'proposal', data: { ...of, input: inputBody } }];
   if (outputBody === undefined) before.push({ ...decided, data: { ...decided.data, decision: 'deny' } });
   else before.push(decided, { kind: 'intent', data: { ...of, executor: 'sandbox_tier_c', policy_snapshot: snapshot } });
   const appended = await journal.append(SAMPLE_ACTOR, before);
