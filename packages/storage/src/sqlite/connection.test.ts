@@ -33,3 +33,18 @@ test('a reading connection does not create a database', async () => {
     expect.objectContaining({ code: 'storage.permission_denied' }),
   );
 });
+
+test.each([
+  ['trigger', 'create trigger t after insert on a begin delete from a; end'],
+  ['view', 'create view v as select * from a'],
+])('a database with a %s that somebody planted is not opened', async (_, sql) => {
+  await using home = await createTemporaryHome();
+  const path = join(home.path, 'x.db');
+  const connection = openForWriting({ path, lockTimeoutMs: 100 });
+  connection.database.exec('create table a (n integer)');
+  connection.database.exec(sql);
+  connection.close();
+  for (const open of [openForWriting, openForReading]) {
+    expect(() => open({ path, lockTimeoutMs: 100 })).toThrow(expect.objectContaining({ code: 'storage.corrupt' }));
+  }
+});

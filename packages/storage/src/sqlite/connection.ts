@@ -48,10 +48,27 @@ function connect(
   try {
     const database = new DatabaseSync(path, options);
     for (const pragma of pragmas) database.exec(`pragma ${pragma}`);
+    refusePlanted(database);
     return withStatements(database);
   } catch (error) {
     throw sqliteFault(error);
   }
+}
+
+/** SECURITY: T-31 — a trigger undoes what we write, a view answers what it likes, for as long as it likes. We make neither. */
+function refusePlanted(database: DatabaseSync): void {
+  const planted = database
+    .prepare(`select name from sqlite_schema where type in ('view', 'trigger') or sql like 'create virtual%' limit 1`)
+    .get();
+  if (planted === undefined) return;
+  database.close();
+  throw new StorageError(
+    'storage.corrupt',
+    'The database holds a view, a trigger or a virtual table that is not ours.',
+    {
+      fix: 'Keep the file as evidence, and go on with a copy from a backup.',
+    },
+  );
 }
 
 interface Prepared {
