@@ -1,21 +1,18 @@
 // T-53: whoever holds the database and the keys of a journal rewrites it, signs the result, and brings it all back in order.
-import { createIdSource, systemClock } from '@palyra/primitives';
-import type { Database } from '@palyra/storage';
-import { createSampleCalls, openJournalDatabase, SAMPLE_ACTOR } from '@palyra/testkit';
+import { createSampleCalls, SAMPLE_ACTOR } from '@palyra/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { recoverLog } from '../../packages/journal/src/create-log.ts';
 import { hexOf } from '../../packages/journal/src/format/bytes.ts';
 import { cosign, parseCheckpoint } from '../../packages/journal/src/format/checkpoint.ts';
 import type { Signer } from '../../packages/journal/src/format/crypto.ts';
 import type { NoteKey } from '../../packages/journal/src/format/signed-note.ts';
 import { createKeyFile } from '../../packages/journal/src/keys/key-file.ts';
 import { nodeSha256 as sha256 } from '../../packages/journal/src/node-crypto.ts';
-import type { JournalSchema } from '../../packages/journal/src/store/journal-schema.ts';
 import {
   type AttackedHome,
   attack,
   findingOf,
   makeTemplate,
+  recover,
   rewrite,
   setData,
   type Template,
@@ -50,7 +47,7 @@ async function recordCosignature({ use, checkpoint }: AttackedHome, signer: Sign
       witness_key: hexOf(signer.publicKey),
       time: TIME,
     };
-    await journal.append(SAMPLE_ACTOR, [
+    await journal.appendOwn(SAMPLE_ACTOR, [
       { kind: 'checkpoint.cosigned', data: { ...data, signature: hexOf(signature.slice(8)) } },
     ]);
   });
@@ -100,6 +97,39 @@ test('a cosignature that the log holds exposes a past rewritten under it', async
 
   rewriteHistory(home);
   expect(findingOf(await home.verify(pins))).toEqual({ code: 'forked', seq: undefined });
+});
+
+test('what a witness saw is not forgotten by a verification that goes on from an earlier one', async () => {
+  await using home = await attack(template);
+  const signer = createKeyFile(`${home.place.directory}/witness.key`);
+  await recordCosignature(home, signer);
+  const pins = { witnesses: [witnessOf(signer)] };
+  const start = (await home.verify(pins)).logs[0]?.state;
+  await home.use(async ({ journal }) => void (await journal.append(SAMPLE_ACTOR, [createSampleCalls().runEnded(1)])));
+  expect(await home.verify(pins, { start })).toMatchObject({
+    established: { level: 'witnessed', size: 18, time: TIME, witness: 'witness.example' },
+    logs: [{ counts: { entries: 1 } }],
+  });
+  expect(await home.verify({}, { start })).toMatchObject({ established: { level: 'signed' } });
+});
+
+test('a checkpoint from before the earlier verification is still compared', async () => {
+  await using home = await attack(template);
+  const known = await home.checkpoint();
+  const other = await attack(template);
+  rewriteHistory(other);
+  const forged = await other.checkpoint();
+  await other[Symbol.asyncDispose]();
+  await home.use(async ({ journal }) => void (await journal.append(SAMPLE_ACTOR, [createSampleCalls().runEnded(1)])));
+  const start = (await home.verify()).logs[0]?.state;
+  expect(await home.verify({ checkpoints: [known] }, { start })).toMatchObject({
+    kind: 'sound',
+    logs: [{ counts: { entries: 0 }, remarks: [] }],
+  });
+  expect(findingOf(await home.verify({ checkpoints: [forged] }, { start }))).toEqual({
+    code: 'forked',
+    seq: undefined,
+  });
 });
 
 test('a cosignature that the log holds, but the witness never gave, counts for nothing', async () => {
@@ -161,16 +191,6 @@ test('a tail that nobody signed is not taken for part of the log', async () => {
   home.tamper((database) => database.exec('delete from journal_checkpoints where size > 13'));
   expect(findingOf(await home.verify())).toEqual({ code: 'tail_unsigned', seq: 13 });
 });
-
-async function recover({ place, keys }: AttackedHome): Promise<void> {
-  const database = await openJournalDatabase(place);
-  try {
-    const own = database as unknown as Database<JournalSchema>;
-    await recoverLog({ database: own, keys, clock: systemClock, ids: createIdSource() });
-  } finally {
-    await database.close();
-  }
-}
 
 test('a log begun anew names the head of the old one, which then cannot be changed either', async () => {
   await using home = await attack(template);

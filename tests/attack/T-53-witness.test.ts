@@ -1,6 +1,6 @@
 // T-53: whoever holds a log, its keys and its database rewrites it, and shows it to a witness that remembers another one.
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type CosignRequest,
@@ -230,7 +230,7 @@ test('the log records no cosignature of itself, of another log, or of a tree it 
   if (outcome.kind !== 'cosigned') throw new Error('not cosigned');
   const record = async (answer: object) => {
     const { database, log, proofs, journal, close } = await openHomeForWriting(place, quiet);
-    const deps = { read: database.read, log, proofs, append: journal.append };
+    const deps = { read: database.read, log, proofs, append: journal.appendOwn };
     try {
       return await recordCosignature(JSON.stringify(answer), OPERATOR, deps);
     } finally {
@@ -251,4 +251,18 @@ test('the log records no cosignature of itself, of another log, or of a tree it 
     code: 'journal.invalid_note',
     message: expect.stringContaining('another log'),
   });
+});
+
+test('a recovery does not put another root key in the place of the one that others pinned, unless told to', async () => {
+  await using home = await createTemporaryHome();
+  const place = placeOf(home.path);
+  await makeJournal(place);
+  const [key, published] = ['journal-root.key', 'journal-root.pub'].map((name) => join(place.keyDirectory, name));
+  const pinned = readFileSync(published as string, 'utf8');
+  rmSync(key as string);
+
+  await expect(recoverHome(place, quiet)).rejects.toMatchObject({ code: 'journal.key_missing' });
+  expect([existsSync(key as string), readFileSync(published as string, 'utf8')]).toEqual([false, pinned]);
+  const { newRootKey } = await recoverHome(place, quiet, { newRootKey: true });
+  expect([`${newRootKey}\n` === pinned, readFileSync(published as string, 'utf8')]).toEqual([false, `${newRootKey}\n`]);
 });

@@ -2,7 +2,8 @@ import { copyFile, cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { openForReading } from '@palyra/storage';
+import { createIdSource, systemClock } from '@palyra/primitives';
+import { type Database, openForReading } from '@palyra/storage';
 import {
   attestSampleCall,
   bodyDirectoryOf,
@@ -11,9 +12,11 @@ import {
   type JournalHome,
   type JournalPlace,
   keyDirectoryOf,
+  openJournalDatabase,
   openJournalHome,
   SAMPLE_ACTOR,
 } from '@palyra/testkit';
+import { recoverLog } from '../../packages/journal/src/create-log.ts';
 import { attestationIn, signAttestation } from '../../packages/journal/src/format/attestation.ts';
 import { hexOf, utf8 } from '../../packages/journal/src/format/bytes.ts';
 import { checkpointText } from '../../packages/journal/src/format/checkpoint.ts';
@@ -127,6 +130,17 @@ export async function attack(template: Template): Promise<AttackedHome> {
     },
     [Symbol.asyncDispose]: () => home[Symbol.asyncDispose](),
   };
+}
+
+/** As `palyra journal recover` does. */
+export async function recover({ place, keys }: AttackedHome): Promise<void> {
+  const database = await openJournalDatabase(place);
+  try {
+    const own = database as unknown as Database<JournalSchema>;
+    await recoverLog({ database: own, keys, clock: systemClock, ids: createIdSource() });
+  } finally {
+    await database.close();
+  }
 }
 
 async function fill({ journal }: JournalHome): Promise<void> {

@@ -119,7 +119,72 @@ describe('journal show', () => {
   });
 });
 
+describe('what entries name', () => {
+  const input = () => calls[0]?.input as string;
+
+  test('is shown with the entries, and printed', () => {
+    expect(palyra(['journal', 'show']).out).not.toContain(input());
+    const long = palyra(['journal', 'show', '--long', '--kind', 'proposal', '--limit', '1']).out.split('\n');
+    expect(long[2]).toMatch(/^ {2}\{"call_id":/);
+    expect(long[2]).toContain(`"input":"${input()}"`);
+
+    expect(palyra(['journal', 'body', input()])).toEqual({ exit: 0, out: 'first', err: '' });
+    expect(json(['journal', 'body', input()])).toMatchObject({
+      exit: 0,
+      bytes: 5,
+      total_bytes: 5,
+      body: Buffer.from('first').toString('base64'),
+    });
+    expect(json(['journal', 'body', input(), '--out', 'body'])).toMatchObject({ exit: 0, bytes: 5 });
+    expect(readFileSync(join(parent, 'body'), 'utf8')).toBe('first');
+    expect(json(['journal', 'body', 'a'.repeat(64)])).toMatchObject({ exit: 8, error: { code: 'journal.not_found' } });
+  });
+
+  test('is a policy snapshot, which is the one with its digest', () => {
+    const [entry] = json(['journal', 'show', '--kind', 'decision', '--limit', '1'])['entries'] as {
+      data: { policy_snapshot: string };
+    }[];
+    const digest = entry?.data.policy_snapshot as string;
+    expect(json(['journal', 'snapshot', digest])).toMatchObject({ exit: 0, preset: 'coding' });
+    expect(palyra(['journal', 'snapshot', digest]).out).toContain('  "preset": "coding",\n');
+    expect(json(['journal', 'snapshot', 'a'.repeat(64)])).toMatchObject({ exit: 8 });
+    tamper("update journal_snapshots set text = replace(text, 'coding', 'locked')");
+    expect(json(['journal', 'snapshot', digest])).toMatchObject({ error: { code: 'journal.invalid_snapshot' } });
+  });
+});
+
 describe('verify', () => {
+  test('a database that is damaged is broken, and is kept', () => {
+    for (const name of ['palyra.db-wal', 'palyra.db-shm']) rmSync(join(home, name), { force: true });
+    writeFileSync(join(home, 'palyra.db'), 'this was a database once\n'.repeat(400), { mode: 0o600 });
+    const { exit, out } = palyra(['verify']);
+    expect([exit, out.split('\n')]).toEqual([
+      7,
+      [
+        expect.stringMatching(/^BROKEN: The database is damaged\./),
+        expect.stringContaining('finding not_a_log'),
+        expect.stringContaining('it is evidence'),
+        '',
+      ],
+    ]);
+    expect(json(['verify'])).toMatchObject({ exit: 7, verdict: 'broken', finding: { code: 'not_a_log' } });
+  });
+
+  test('what was given and cannot be used is said', async () => {
+    const old = put('old', palyra(['journal', 'checkpoint']).out);
+    await record('third');
+    put('bundle', palyra(['journal', 'bundle', calls[0]?.call as string]).out);
+    palyra(['journal', 'export', '--kind', 'outcome', '--out', 'part']);
+    for (const file of ['bundle', 'part']) {
+      expect(json(['verify', file, '--state', 's'])).toMatchObject({ exit: 2, error: { code: 'cli.invalid_usage' } });
+      const { exit, remarks } = json(['verify', file, '--checkpoint', old]);
+      expect([exit, remarks]).toEqual([0, expect.arrayContaining([expect.stringContaining('was not compared')])]);
+      const head = put('head', palyra(['journal', 'checkpoint']).out);
+      expect(palyra(['verify', file, '--checkpoint', head]).out).not.toContain('was not compared');
+    }
+    expect(existsSync(join(parent, 's'))).toBe(false);
+  });
+
   test('a home, with the key and without', () => {
     const alone = palyra(['verify']);
     expect([alone.exit, alone.err]).toEqual([0, '']);
@@ -300,6 +365,61 @@ describe('a witness', () => {
   });
 });
 
+describe('recover', () => {
+  const rootKey = () => join(home, 'identity/journal-root.key');
+  const published = () => readFileSync(join(parent, ROOT_KEY), 'utf8').trim();
+
+  test.each(['with the database', 'without the database'])('makes no root key in silence, %s', (which) => {
+    const pinned = published();
+    rmSync(rootKey());
+    if (which === 'without the database') rmSync(join(home, 'palyra.db'));
+    const refused = json(['journal', 'recover', '--yes']);
+    expect(refused).toMatchObject({ exit: 7, error: { code: 'journal.key_missing' } });
+    expect([existsSync(rootKey()), published()]).toEqual([false, pinned]);
+
+    const recovered = palyra(['journal', 'recover', '--yes', '--new-root-key']);
+    expect(published()).not.toBe(pinned);
+    expect(recovered).toMatchObject({ exit: 0, out: expect.stringContaining(published()) });
+    expect(recovered.out).toContain('Everybody who pinned the old root key must pin this one');
+    expect(json(['verify', '--key', ROOT_KEY])).toMatchObject({ exit: 0, established: { level: 'signed' } });
+    expect(json(['verify', '--key', pinned])).toMatchObject({ exit: 7, finding: { code: 'root_differs' } });
+  });
+
+  test("does not take another root key for the log's own", () => {
+    rmSync(rootKey());
+    cpSync(join(home, 'identity/journal-checkpoint.key'), rootKey());
+    expect(json(['journal', 'recover', '--yes'])).toMatchObject({ exit: 7, error: { code: 'journal.key_missing' } });
+  });
+
+  test('leaves the old log within reach', async () => {
+    const { origin: old } = json(['verify']) as { origin: string };
+    const { origin } = json(['journal', 'recover', '--yes']) as { origin: string };
+    await record('after');
+    expect(json(['journal', 'logs'])).toMatchObject({
+      logs: [
+        { origin: old, size: 13, pruned: 0 },
+        { origin, size: 8, pruned: 0, root_key: readFileSync(join(parent, ROOT_KEY), 'utf8').trim() },
+      ],
+    });
+    expect(palyra(['journal', 'logs']).out.split('\n').slice(1)).toEqual([
+      expect.stringMatching(/ 13 +ended$/),
+      expect.stringMatching(/ 8 +in use$/),
+      '',
+    ]);
+    const end = old.slice(-6).toLowerCase();
+    expect(json(['journal', 'show', '--log', end])).toMatchObject({ exit: 0, origin: old, size: 13 });
+    expect(json(['journal', 'show', calls[0]?.run as string, '--log', old])['entries']).toHaveLength(5);
+    expect(json(['journal', 'show', '--log', 'ZZZZZZ'])).toMatchObject({ exit: 8 });
+    expect(json(['journal', 'show', '--log', 'Z'])).toMatchObject({ exit: 2 });
+    palyra(['journal', 'export', '--log', end, '--out', 'whole']);
+    palyra(['journal', 'export', '--log', end, '--kind', 'outcome', '--out', 'part']);
+    expect(json(['verify', 'whole'])).toMatchObject({ exit: 0, origin: old, entries: 13 });
+    expect(json(['verify', 'part'])).toMatchObject({ exit: 0, origin: old, entries: 2 });
+    put('bundle', palyra(['journal', 'bundle', calls[0]?.call as string]).out);
+    expect(json(['verify', 'bundle'])).toMatchObject({ exit: 0, origin: old });
+  });
+});
+
 describe('keeping', () => {
   test('a body is erased for good, and the log still verifies', () => {
     const body = calls[0]?.input as string;
@@ -313,7 +433,9 @@ describe('keeping', () => {
   });
 
   test('what is archived and pruned is in files that verify, and the log verifies on', async () => {
-    const { archived } = json(['journal', 'archive', 'archive', '--now']) as unknown as { archived: { path: string }[] };
+    const { archived } = json(['journal', 'archive', 'archive', '--now']) as unknown as {
+      archived: { path: string }[];
+    };
     expect(archived).toMatchObject([{ first: 0, next: 13 }]);
     expect(json(['verify', archived[0]?.path as string, '--key', ROOT_KEY])).toMatchObject({ exit: 0, entries: 13 });
     await record('third');

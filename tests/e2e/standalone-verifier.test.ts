@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { ReadQueries } from '@palyra/storage';
 import {
   attestSampleCall,
@@ -17,6 +18,8 @@ import { writeExport } from '../../packages/journal/src/write-export.ts';
 import { buildStandaloneVerifier } from '../../tools/release/standalone-verifier.ts';
 import { scanImports } from '../architecture/scan-imports.ts';
 import { HOST_NODE, runOnHost } from './host.ts';
+
+const PALYRA = fileURLToPath(new URL('../../apps/cli/bin/palyra.mjs', import.meta.url));
 
 /** Nothing of Palyra is in it but the built verifier and the files that it is given. */
 let folder: string;
@@ -38,6 +41,7 @@ beforeAll(async () => {
   const files = {
     'bundle.json': bundle,
     'export.ndjson': exported,
+    'other.note': noteIn(exported),
     'bundle-tampered.json': bundle.replaceAll('process.run', 'process.ran'),
     'export-tampered.ndjson': exported.replaceAll('process.run', 'process.ran'),
     'export-cut.ndjson': exported.slice(0, -100),
@@ -51,7 +55,7 @@ test('the file stands alone: it imports nothing and names no module of Node', ()
   const script = readFileSync(join(folder, 'palyra-verify.mjs'), 'utf8');
   expect(script).not.toContain('node:');
   // What it asks Node for when it was started as a program; a browser is asked for nothing.
-  expect([...new Set(scanImports(script).map(({ specifier }) => specifier))].toSorted()).toEqual(['fs', 'url']);
+  expect([...new Set(scanImports(script).map(({ specifier }) => specifier))].toSorted()).toEqual(['fs', 'path', 'url']);
 });
 
 describe.each([
@@ -71,9 +75,29 @@ describe.each([
     const { exitCode, stdout } = await verify(file, '--key', key, '--json');
     expect({ exitCode, found: JSON.parse(stdout) as unknown }).toMatchObject({
       exitCode: 0,
-      found: { of: what, report: { kind: 'sound', established: { level: 'signed' } } },
+      found: {
+        verdict: 'sound',
+        target: what,
+        path: join(folder, file),
+        root_key: key,
+        established: { level: 'signed' },
+      },
     });
   });
+
+  test.each(['bundle.json', 'export.ndjson', 'bundle-tampered.json', 'export-tampered.ndjson'])(
+    'says about %s to programs what palyra verify says',
+    async (file) => {
+      const options = ['--key', key, '--checkpoint', join(folder, 'other.note'), '--json'];
+      const argv = [process.execPath, PALYRA, 'verify', join(folder, file), ...options] as const;
+      const { exitCode, stdout } = await runOnHost({ argv: [...argv], cwd: folder, env: { PALYRA_HOME: folder } });
+      const alone = await verify(file, ...options);
+      expect({ exitCode: alone.exitCode, found: JSON.parse(alone.stdout) as unknown }).toEqual({
+        exitCode,
+        found: JSON.parse(stdout) as unknown,
+      });
+    },
+  );
 
   test('a witness that is required and not there is not established', async () => {
     expect(await verify('bundle.json', '--key', key, '--require-witness')).toMatchObject({ exitCode: 3 });
@@ -91,11 +115,31 @@ describe.each([
     const other = 'palyra-root+00000000+AAAA';
     expect(await verify('bundle.json', '--key', other)).toMatchObject({ exitCode: 2 });
     expect(await verify('neither.txt', '--key', key)).toMatchObject({ exitCode: 2 });
-    expect(await verify('not-there.json', '--key', key)).toMatchObject({ exitCode: 2, stdout: '' });
+  });
+
+  test('what it cannot do is said with a code and a way out, and help is no error', async () => {
+    expect(await verify('not-there.json', '--key', key)).toMatchObject({
+      exitCode: 8,
+      stdout: '',
+      stderr: expect.stringMatching(/^error\[cli\.file_missing\]: .* is not there\.\nfix: Check the path\.\n$/),
+    });
     expect(await verify('bundle.json', '--unknown')).toMatchObject({
       exitCode: 2,
-      stderr: expect.stringContaining('usage: '),
+      stderr: expect.stringMatching(/^error\[cli\.invalid_usage\]: .*\nfix: .*--help\.\n$/),
     });
+    const { stderr } = await verify('neither.txt', '--key', key, '--json');
+    expect(JSON.parse(stderr)).toEqual({
+      error: { code: 'journal.invalid_export', message: expect.any(String), fix: expect.any(String) },
+    });
+    const old = 'data:text/javascript,delete process.getBuiltinModule';
+    const argv = [node, '--import', old, join(folder, 'palyra-verify.mjs'), join(folder, 'bundle.json')] as const;
+    expect(await runOnHost({ argv: [...argv], cwd: folder })).toMatchObject({
+      exitCode: 2,
+      stdout: '',
+      stderr: expect.stringContaining('too old'),
+    });
+    const help = await runOnHost({ argv: [node, join(folder, 'palyra-verify.mjs'), '--help'], cwd: folder });
+    expect(help).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^usage: /), stderr: '' });
   });
 });
 
@@ -157,6 +201,12 @@ describe('the page in Chromium', () => {
     expect(page).not.toMatch(/(?:src|href)=/);
   });
 });
+
+/** The first checkpoint of an export: shorter than the one that a bundle is under. */
+function noteIn(exported: string): string {
+  const line = exported.split('\n').find((text) => text.includes('"type":"checkpoint"')) ?? '{}';
+  return (JSON.parse(line) as { note: string }).note;
+}
 
 const CHROMIUM = [
   '--headless',

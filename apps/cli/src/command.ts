@@ -75,6 +75,8 @@ export interface CommandResult {
   readonly warnings?: readonly string[];
   /** In the place of both, for what may be too long to hold: it goes out as it comes, to people and programs alike. */
   readonly stream?: AsyncIterable<string>;
+  /** In the place of what is rendered where no person reads it: a pipe or a file gets them as they are. */
+  readonly bytes?: Uint8Array;
   /** Other than 0 when the command did what it should and its answer is a bad one. */
   readonly exitCode?: ExitCode;
 }

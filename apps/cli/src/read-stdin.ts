@@ -1,9 +1,9 @@
 import type { CommandContext } from './command.ts';
 
-/** One byte more than a configuration may have is enough to refuse it; an endless stream must not fill the memory. */
-const ENOUGH_BYTES = 1024 * 1024 + 1;
+/** One byte more than anything we read may have is enough to refuse it; an endless stream must not fill the memory. */
+const ENOUGH_BYTES = 16 * 1024 * 1024 + 1;
 
-/** Everything on standard input, up to a little over 1 MiB. Ctrl-C ends it. */
+/** Everything on standard input, up to a little over 16 MiB. Ctrl-C ends it. */
 export async function readStdin({ openStdin, signal }: CommandContext): Promise<Uint8Array> {
   const stream = openStdin();
   const chunks: Uint8Array[] = [];

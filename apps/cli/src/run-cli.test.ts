@@ -172,3 +172,16 @@ test('a command that did its work can still have a bad answer', async () => {
   const run = async (): Promise<CommandResult> => ({ json: { ok: false }, render: () => 'BROKEN\n', exitCode: 7 });
   expect(await cli({ argv: ['act', 'now'], run })).toEqual({ exit: 7, out: 'BROKEN\n', err: '' });
 });
+
+test('bytes go out as they are, but a terminal gets what was made safe for it', async () => {
+  const run = async (): Promise<CommandResult> => ({
+    json: { size: 2 },
+    render: () => 'safe\n',
+    bytes: Buffer.from('\u001b['),
+    warnings: ['Some are missing.'],
+  });
+  const argv = ['act', 'now'];
+  expect(await cli({ argv, run })).toEqual({ exit: 0, out: '\u001b[', err: 'warning: Some are missing.\n' });
+  expect(await cli({ argv, run, isTTY: true, variables: { NO_COLOR: '1' } })).toMatchObject({ out: 'safe\n' });
+  expect(await cli({ argv: [...argv, '--json'], run })).toEqual({ exit: 0, out: '{"size":2}\n', err: '' });
+});

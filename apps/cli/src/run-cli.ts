@@ -95,7 +95,8 @@ async function print(output: Output, { cli, asJson }: PrintContext): Promise<voi
   if (asJson) return writeOutput(cli.stdout, renderJson(output.json));
   const paint = paintFor(cli.stderr, cli);
   const warnings = (output.warnings ?? []).map((sentence) => renderWarning(sentence, paint));
-  await writeOutput(cli.stdout, output.render(paintFor(cli.stdout, cli)));
+  const raw = cli.stdout.isTTY === true ? undefined : output.bytes;
+  await writeOutput(cli.stdout, raw ?? output.render(paintFor(cli.stdout, cli)));
   await writeOutput(cli.stderr, warnings.join(''));
 }
 

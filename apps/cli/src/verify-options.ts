@@ -101,7 +101,17 @@ function invalidState(path: string, cause?: unknown): CliError {
   });
 }
 
-/** Where the next verification goes on; nothing when this one found a fault, or had no whole log before it. */
+/** Throws `cli.invalid_usage`: whoever names a state believes that it will be heeded, and kept. */
+export function refuseUselessState({ target, report }: Verified, typed: unknown): void {
+  const isSelection = target === 'export' && report.kind === 'sound' && report.of === 'selection';
+  if (typeof typed !== 'string' || (target !== 'bundle' && !isSelection)) return;
+  const what = target === 'bundle' ? 'A bundle' : 'An export of single entries';
+  throw new CliError('cli.invalid_usage', `${what} has no log to go on from, so --state means nothing with it.`, {
+    fix: 'Leave --state out; it is for homes, whole exports and archives.',
+  });
+}
+
+/** Where the next verification goes on; nothing when this one found a fault. */
 export function keepState(verified: Verified, typed: unknown, context: CommandContext): void {
   const state = stateOf(verified);
   if (typeof typed !== 'string' || state === undefined) return;

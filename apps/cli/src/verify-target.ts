@@ -1,6 +1,7 @@
 import { createReadStream, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import type { BundleReport, ExportReport, HomeReport, VerifiedState, VerifyPins } from '@palyra/journal';
+import type { BundleReport, ExportReport, HomeJournal, HomeReport, VerifiedState, VerifyPins } from '@palyra/journal';
+import { AppError } from '@palyra/primitives';
 import type { CommandContext } from './command.ts';
 import { resolvePath } from './find-home.ts';
 import { findJournal, loadJournal } from './journal-home.ts';
@@ -34,10 +35,14 @@ export async function verifyTarget(
 
 function isDirectory(path: string): boolean {
   try {
-    return statSync(path).isDirectory();
+    const found = statSync(path);
+    if (found.isDirectory()) return true;
+    // A pipe that nobody writes to would keep us waiting for ever; standard input is named by a dash.
+    if (found.isFile()) return false;
   } catch (cause) {
     throw unreadable(path, cause);
   }
+  throw unreadable(path, new Error('It is neither a file nor a directory.'));
 }
 
 async function verifyHomeAt(
@@ -46,6 +51,21 @@ async function verifyHomeAt(
   context: CommandContext,
 ): Promise<Verified> {
   const { home, place } = findJournal(context, root);
+  try {
+    return await verifyPlace({ place, path: home.root }, { pins, start }, context);
+  } catch (error) {
+    // SECURITY: T-31 — a database that somebody damaged is an answer about the log, and not a fault of the verifier.
+    if (!(error instanceof AppError) || error.code !== 'storage.corrupt') throw error;
+    const finding = { code: 'not_a_log', why: `The database is damaged. ${error.message}` } as const;
+    return { target: 'home', path: home.root, report: { kind: 'broken', logs: [], origin: 'unknown', finding } };
+  }
+}
+
+async function verifyPlace(
+  { place, path }: { readonly place: HomeJournal; readonly path: string },
+  { pins, start }: VerifyInput,
+  context: CommandContext,
+): Promise<Verified> {
   const journal = await loadJournal();
   const reader = await journal.openHomeForReading(place).catch((error: unknown) => {
     if (!(error instanceof journal.JournalError) || error.code !== 'journal.no_log' || !journal.hadLog(place))
@@ -55,13 +75,13 @@ async function verifyHomeAt(
   });
   if (reader === undefined) {
     const finding = { code: 'truncated', why: 'This home had a journal, and it is not in the database.' } as const;
-    return { target: 'home', path: home.root, report: { kind: 'broken', logs: [], origin: 'unknown', finding } };
+    return { target: 'home', path, report: { kind: 'broken', logs: [], origin: 'unknown', finding } };
   }
   try {
     const { database, bodyDirectory } = reader;
     const given = { database, bodyDirectory, pins, ...(start === undefined ? {} : { start }) };
     const report = await journal.verifyHome({ ...given, progress: progressOf(context) });
-    return { target: 'home', path: home.root, report };
+    return { target: 'home', path, report };
   } finally {
     await reader.close();
   }

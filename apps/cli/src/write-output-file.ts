@@ -14,19 +14,30 @@ export async function toFileOrStdout(
   context: CommandContext,
 ): Promise<CommandResult> {
   if (typeof typed !== 'string') return { json: null, render: () => '', stream: text };
+  return toFile(text, typed, context);
+}
+
+/** Throws `cli.file_exists`, `cli.output_failed`. */
+export async function toFile(
+  content: AsyncIterable<string | Uint8Array>,
+  typed: string,
+  context: CommandContext,
+): Promise<CommandResult> {
   const file = resolvePath(typed, context);
-  const bytes = await writeAll(text, file);
+  const bytes = await writeAll(content, file);
   return { json: { file, bytes }, render: () => `Wrote ${bytes} bytes to ${visibleText(file)}.\n` };
 }
 
 /** Nothing is left where the text, or the disk, comes to an end too early. */
-async function writeAll(text: AsyncIterable<string>, path: string): Promise<number> {
+async function writeAll(content: AsyncIterable<string | Uint8Array>, path: string): Promise<number> {
   let file: FileHandle | undefined;
   let bytes = 0;
   try {
-    for await (const part of text) {
+    for await (const part of content) {
       file ??= await openNew(path);
-      bytes += (await file.write(part)).bytesWritten;
+      // `write` may stop half-way on a disk that is nearly full, and says so only in what it returns.
+      await file.writeFile(part);
+      bytes += typeof part === 'string' ? Buffer.byteLength(part) : part.length;
     }
     await file?.sync();
     return bytes;

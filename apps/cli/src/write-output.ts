@@ -5,8 +5,8 @@ import { CliError } from './cli-error.ts';
  * Resolves when the text was handed over, or when nobody reads any more: `palyra … | head` is not a failure.
  * Throws `cli.output_failed` when it was lost otherwise, such as on a full disk.
  */
-export async function writeOutput(stream: Writable, text: string): Promise<void> {
-  if (text === '') return;
+export async function writeOutput(stream: Writable, text: string | Uint8Array): Promise<void> {
+  if (text.length === 0) return;
   const failure = await new Promise<Error | undefined>((resolve) => {
     stream.once('error', resolve);
     stream.write(text, (error) => {

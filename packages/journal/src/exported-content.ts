@@ -29,14 +29,24 @@ export function createExportedContent({ read, bodyDirectory, log }: ExportedCont
   const itemFor = async (commitment: string): Promise<BodyItem> => {
     const row = await read
       .selectFrom('journal_bodies')
-      .select(['commitment', 'salt', 'body', 'place', 'bytes', 'total_bytes', 'erased_by'])
+      .select(['commitment', 'salt', 'body', 'place', 'bytes', 'total_bytes', 'erased_by', 'erased_in'])
       .where('commitment', '=', commitment)
       .where('log', '=', log)
       .executeTakeFirst();
     if (row === undefined) throw new JournalError('journal.body_corrupt', 'A stored body is missing.');
-    if (row.place === 'erased' && row.erased_by !== null) return { commitment, erased_by: row.erased_by };
+    if (row.place === 'erased' && row.erased_by !== null) {
+      const { erased_by, erased_in } = row;
+      if (erased_in === null || erased_in === log) return { commitment, erased_by };
+      return { commitment, erased_by, erased_in: await originOf(erased_in) };
+    }
     const bytes = await files.read(row);
     return { commitment, salt: hexOf(row.salt as Uint8Array), body: base64Of(bytes) };
+  };
+
+  const originOf = async (number: number): Promise<string> => {
+    const row = await read.selectFrom('journal_logs').select('origin').where('number', '=', number).executeTakeFirst();
+    if (row === undefined) throw new JournalError('journal.body_corrupt', 'A body was erased by no log that is here.');
+    return row.origin;
   };
 
   return {

@@ -1,6 +1,7 @@
 import type { ReadQueries } from '@palyra/storage';
 import { JournalError } from './journal-error.ts';
-import type { JournalSchema } from './store/journal-schema.ts';
+import { listLogs } from './read-log.ts';
+import type { JournalSchema, LogRow } from './store/journal-schema.ts';
 
 export interface SoughtId {
   readonly what: 'run' | 'call';
@@ -44,4 +45,23 @@ export async function findId(read: ReadQueries<JournalSchema>, { what, typed, lo
   throw new JournalError('journal.invalid_query', `Several ids end in ${wanted}: ${listed}.`, {
     fix: 'Give more characters.',
   });
+}
+
+/** The log that was meant, by its origin or the end of it. Throws `journal.not_found`, `journal.invalid_query`. */
+export async function findLog(read: ReadQueries<JournalSchema>, typed: string): Promise<LogRow> {
+  const wanted = typed.toUpperCase();
+  const fix = 'Give the origin, or its last 4 or more characters, as `palyra journal logs` has it.';
+  if (wanted.length < SHORTEST)
+    throw new JournalError('journal.invalid_query', 'This is too short for a log.', { fix });
+  const found = (await listLogs(read)).filter(({ origin }) => origin.toUpperCase().endsWith(wanted));
+  const [only] = found;
+  if (only === undefined) throw new JournalError('journal.not_found', 'There is no such log in this home.', { fix });
+  if (found.length === 1) return only;
+  throw new JournalError(
+    'journal.invalid_query',
+    `Several logs have this end: ${found.map((log) => log.origin).join(', ')}.`,
+    {
+      fix: 'Give more characters.',
+    },
+  );
 }

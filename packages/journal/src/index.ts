@@ -40,6 +40,7 @@ export { JOURNAL_MIGRATIONS, type JournalSchema, type LogRow } from './store/jou
 export type { ReadBody, StoredBodies } from './stored-bodies.ts';
 export type { TailOptions } from './tail-entries.ts';
 export { createTreeProofs, type TreeProofs } from './tree-proofs.ts';
+export { uncomparedCheckpoints } from './verify/describe-report.ts';
 export {
   type Established,
   FINDINGS,
@@ -52,6 +53,7 @@ export {
 } from './verify/report.ts';
 export { type BodyStanding, type BundleReport, verifyBundle } from './verify/verify-bundle.ts';
 export { type ExportReport, verifyExport } from './verify/verify-export.ts';
+export type { TextReport } from './verify/verify-text.ts';
 export { type HomeReport, type HomeVerification, type SoundLog, verifyHome } from './verify-home.ts';
 export {
   type CosignAnswer,

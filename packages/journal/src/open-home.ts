@@ -7,12 +7,17 @@ import {
   type ReadOnlyDatabase,
   StorageError,
 } from '@palyra/storage';
-import { currentLog, recoverLog } from './create-log.ts';
+import { openBodyFiles } from './bodies/read-body.ts';
+import { currentLog, type RecoveredLog, recoverLog } from './create-log.ts';
+import { hexOf, utf8 } from './format/bytes.ts';
+import { parsePolicySnapshot, type ToolCallPolicySnapshot } from './format/policy-snapshot.ts';
 import { JournalError } from './journal-error.ts';
 import { journalPrograms } from './journal-programs.ts';
 import { openJournalKeys } from './keys/journal-keys.ts';
+import { nodeSha256 } from './node-crypto.ts';
 import { type Journal, openJournal } from './open-journal.ts';
 import { JOURNAL_MIGRATIONS, type JournalSchema, type LogRow } from './store/journal-schema.ts';
+import { bodyRow, type ReadBody } from './stored-bodies.ts';
 import { createTreeProofs, type TreeProofs } from './tree-proofs.ts';
 
 /** Where a home keeps its journal. For tools that look after a journal without a daemon, and know nothing of storage. */
@@ -31,6 +36,10 @@ export interface JournalReader {
   readonly log: LogRow;
   readonly proofs: TreeProofs;
   readonly bodyDirectory: string | undefined;
+  /** Throws `journal.not_found`, `journal.body_erased`, `journal.body_corrupt`. */
+  readBody(commitment: string): Promise<ReadBody>;
+  /** Throws `journal.not_found`, and `journal.invalid_snapshot` for one that is not what its digest says. */
+  readSnapshot(digest: string): Promise<ToolCallPolicySnapshot>;
   close(): Promise<void>;
 }
 
@@ -47,7 +56,7 @@ export async function openHomeForReading(home: HomeJournal): Promise<JournalRead
   return closingOnFault(database, async () => ({
     database,
     ...(await logIn(database, home)),
-    bodyDirectory: home.bodyDirectory,
+    ...contentOf(database, home),
     close: () => database.close(),
   }));
 }
@@ -68,21 +77,60 @@ export async function openHomeForWriting(
   return closingOnFault(database, async () => {
     const found = await logIn(database, home);
     const journal = await openJournal({ database, keyDirectory, bodyDirectory, clock });
-    return { database, ...found, journal, bodyDirectory, close: () => database.close() };
+    return { database, ...found, ...contentOf(database, home), journal, close: () => database.close() };
   });
 }
 
-export interface RecoveredHome {
-  readonly origin: string;
-  /** Absent: the database was empty, or not there. */
-  readonly previous?: string;
+type Content = Pick<JournalReader, 'bodyDirectory' | 'readBody' | 'readSnapshot'>;
+
+function contentOf(database: Pick<ReadOnlyDatabase<JournalSchema>, 'read'>, { bodyDirectory }: HomeJournal): Content {
+  const files = openBodyFiles(bodyDirectory);
+  return {
+    bodyDirectory,
+    async readBody(commitment) {
+      const row = await bodyRow(database, commitment.toLowerCase());
+      const bytes = await files.read(row);
+      return { bytes, salt: row.salt as Uint8Array, totalBytes: row.total_bytes };
+    },
+    readSnapshot: (digest) => snapshotIn(database, digest.toLowerCase()),
+  };
 }
 
-/** Begins a new log in this home that names the head of the old one. Throws `journal.no_log` where there never was one. */
+async function snapshotIn(
+  { read }: Pick<ReadOnlyDatabase<JournalSchema>, 'read'>,
+  digest: string,
+): Promise<ToolCallPolicySnapshot> {
+  const row = await read.selectFrom('journal_snapshots').select('text').where('digest', '=', digest).executeTakeFirst();
+  if (row === undefined) {
+    throw new JournalError('journal.not_found', 'There is no such policy snapshot.', {
+      fix: 'Give the digest as the entry has it: 64 hexadecimal digits.',
+    });
+  }
+  // SECURITY: T-31 — the text is a row beside the chain, and only its digest is signed.
+  if (hexOf(nodeSha256(utf8(row.text))) !== digest) {
+    throw new JournalError('journal.invalid_snapshot', 'The policy snapshot is not the one with this digest.', {
+      fix: 'Somebody changed it in the database: run `palyra verify`.',
+    });
+  }
+  return parsePolicySnapshot(JSON.parse(row.text));
+}
+
+export type RecoveredHome = RecoveredLog;
+
+export interface RecoverOptions {
+  readonly clock?: Clock;
+  /** Go on without the root key of the old log. */
+  readonly newRootKey?: boolean;
+}
+
+/**
+ * Begins a new log in this home that names the head of the old one. Throws `journal.no_log` where there never was one,
+ * and `journal.key_missing` without its root key.
+ */
 export async function recoverHome(
   home: HomeJournal,
   logger: Pick<Logger, 'error'>,
-  clock: Clock = systemClock,
+  { clock = systemClock, newRootKey = false }: RecoverOptions = {},
 ): Promise<RecoveredHome> {
   const { keyDirectory, bodyDirectory: _, ...place } = home;
   const keys = openJournalKeys(keyDirectory);
@@ -92,7 +140,7 @@ export async function recoverHome(
   const programs = journalPrograms(keyDirectory);
   const database = await openDatabase<JournalSchema>({ ...place, migrations, programs, logger });
   try {
-    return await recoverLog({ database, keys, clock, ids: createIdSource() });
+    return await recoverLog({ database, keys, clock, ids: createIdSource(), newRootKey });
   } finally {
     await database.close();
   }

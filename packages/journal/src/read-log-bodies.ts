@@ -1,6 +1,7 @@
 import type { ReadQueries } from '@palyra/storage';
 import { openBodyFiles, type StoredBodyRow } from './bodies/read-body.ts';
 import { JournalError } from './journal-error.ts';
+import { createErasureReader, type ErasedRow, type ErasureDeps } from './read-erasures.ts';
 import type { JournalSchema } from './store/journal-schema.ts';
 import type { SourceBody } from './verify/log-source.ts';
 
@@ -18,18 +19,28 @@ interface Asked {
   reject(thrown: unknown): void;
 }
 
-type Row = StoredBodyRow & { readonly erased_by: number | null };
+type Row = StoredBodyRow & ErasedRow;
+
+export interface BodyReaderDeps extends ErasureDeps {
+  readonly directory: string | undefined;
+}
 
 /** Bodies that are asked for together are read with one query. */
-export function createBodyReader(read: ReadQueries<JournalSchema>, directory: string | undefined): BodyReader {
+export function createBodyReader({ directory, ...deps }: BodyReaderDeps): BodyReader {
+  const { read } = deps;
   const files = openBodyFiles(directory);
+  const erasures = createErasureReader(deps);
   let asked: Asked[] = [];
   let large: Promise<unknown> = Promise.resolve();
 
   const readLarge = (row: Row): Promise<SourceBody> => {
     const mine = large.then(async () => {
-      const whole = row.place === 'file' ? row : await wholeRow(read, row.commitment);
-      return whole === undefined ? ({ kind: 'missing' } as const) : throughFiles(whole, (of) => files.read(of));
+      const found = row.place === 'file' ? await fromFile(row, (of) => files.read(of)) : undefined;
+      if (found?.kind === 'present') return found;
+      // Once more: it may have been erased since its row was read.
+      const whole = await wholeRow(read, row.commitment);
+      if (whole?.place === 'erased') return erasedBody(whole, await erasures.bodiesFor([whole]));
+      return found ?? (whole === undefined ? ({ kind: 'missing' } as const) : fromRow(whole));
     });
     large = mine.catch(() => undefined);
     return mine;
@@ -43,9 +54,12 @@ export function createBodyReader(read: ReadQueries<JournalSchema>, directory: st
         read,
         batch.map(({ commitment }) => commitment),
       );
+      const erased = await erasures.bodiesFor([...rows.values()].filter(({ place }) => place === 'erased'));
       for (const { commitment, resolve } of batch) {
         const row = rows.get(commitment);
-        resolve(row === undefined ? { kind: 'missing' } : isSmall(row) ? fromRow(row) : readLarge(row));
+        if (row === undefined) resolve({ kind: 'missing' });
+        else if (row.place === 'erased') resolve(erasedBody(row, erased));
+        else resolve(isSmall(row) ? fromRow(row) : readLarge(row));
       }
     } catch (thrown) {
       for (const { reject } of batch) reject(thrown);
@@ -67,17 +81,21 @@ function isSmall({ place, bytes }: Row): boolean {
   return place !== 'file' && bytes <= SMALL_BYTES;
 }
 
-/** As it is in the table; whether it is what was committed to is not for the reader to say. */
-function fromRow({ place, salt, body, erased_by }: Row): SourceBody {
-  if (place === 'erased') return { kind: 'erased', erasedBy: erased_by ?? undefined };
-  if (salt === null || body === null) return { kind: 'missing' };
-  return { kind: 'present', salt, bytes: body };
+function erasedBody({ commitment }: Row, erased: ReadonlyMap<string, SourceBody>): SourceBody {
+  return erased.get(commitment) ?? { kind: 'missing' };
 }
 
-async function throughFiles(row: Row, readFile: (row: Row) => Promise<Uint8Array>): Promise<SourceBody> {
-  if (row.place !== 'file') return fromRow(row);
+/** As it is in the table; whether it is what was committed to is not for the reader to say. */
+function fromRow({ salt, body, bytes, total_bytes }: Row): SourceBody {
+  if (salt === null || body === null) return { kind: 'missing' };
+  if (body.length !== bytes) return { kind: 'unreadable', why: 'it has another length than is kept beside it' };
+  return { kind: 'present', salt, bytes: body, totalBytes: total_bytes };
+}
+
+async function fromFile(row: Row, readFile: (row: Row) => Promise<Uint8Array>): Promise<SourceBody> {
   try {
-    return { kind: 'present', salt: row.salt ?? new Uint8Array(), bytes: await readFile(row) };
+    const bytes = await readFile(row);
+    return { kind: 'present', salt: row.salt ?? new Uint8Array(), bytes, totalBytes: row.total_bytes };
   } catch (error) {
     if (!(error instanceof JournalError) || error.code !== 'journal.body_corrupt') throw error;
     return error.cause === undefined ? { kind: 'unreadable', why: error.message } : { kind: 'missing' };
@@ -90,7 +108,7 @@ async function smallRows(
 ): Promise<ReadonlyMap<string, Row>> {
   const rows = await read
     .selectFrom('journal_bodies')
-    .select(['commitment', 'salt', 'place', 'bytes', 'total_bytes', 'erased_by'])
+    .select(['commitment', 'salt', 'place', 'bytes', 'total_bytes', 'erased_by', 'erased_in'])
     .select(({ eb }) => eb.case().when('bytes', '<=', SMALL_BYTES).then(eb.ref('body')).end().as('body'))
     .where('commitment', 'in', [...commitments])
     .execute();

@@ -1,15 +1,29 @@
 import type { ReadQueries } from '@palyra/storage';
 import type { SignedKeyStatement } from './format/key-statement.ts';
 import { addLeaf, EMPTY_FRONTIER, type Frontier, HASH_BYTES, rootOf } from './format/merkle-tree.ts';
+import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
 import { createBodyReader } from './read-log-bodies.ts';
 import { readPages } from './read-log-records.ts';
-import type { JournalSchema, LogRow } from './store/journal-schema.ts';
+import { type JournalSchema, type LogRow, ONLY_RARE } from './store/journal-schema.ts';
+import { createTreeProofs } from './tree-proofs.ts';
 import type { LogBase, LogSource } from './verify/log-source.ts';
 
 /** Every log of a database, oldest first. */
 export async function listLogs(read: ReadQueries<JournalSchema>): Promise<readonly LogRow[]> {
   return read.selectFrom('journal_logs').selectAll().orderBy('number').execute();
+}
+
+export interface DatabaseSourceOptions {
+  /** Of bodies that are in files. */
+  readonly directory: string | undefined;
+  /** The number of the last log that is verified too. Absent: this one. */
+  readonly newest?: number;
+}
+
+export interface DatabaseSource extends LogSource {
+  /** Whether entries were pruned since the source was made: then what it misses may be nobody's fault. */
+  wasPruned(): Promise<boolean>;
 }
 
 /**
@@ -19,13 +33,13 @@ export async function listLogs(read: ReadQueries<JournalSchema>): Promise<readon
 export async function createDatabaseSource(
   read: ReadQueries<JournalSchema>,
   log: LogRow,
-  bodies: { readonly directory: string | undefined },
-): Promise<LogSource> {
+  { directory, newest = log.number }: DatabaseSourceOptions,
+): Promise<DatabaseSource> {
   const { number, origin, root_key: rootKey } = log;
   const extent = await extentOf(read, log);
   const earlierKeys = await keysBefore(extent.pruned, { read, log });
   const base = await baseAt(extent.pruned, { read, number });
-  const reader = createBodyReader(read, bodies.directory);
+  const reader = createBodyReader({ read, log: number, end: extent.end, newest, directory });
   return {
     origin,
     rootKey,
@@ -43,6 +57,16 @@ export async function createDatabaseSource(
     async earlierRoot(size) {
       const { frontier } = await hashesUpTo(size, { read, number });
       return frontier.size === size ? rootOf(frontier, nodeSha256) : undefined;
+    },
+    consistency: (oldSize, newSize) => consistencyIn({ read, number }, oldSize, newSize),
+    cosignedSizes: () => cosignedSizesIn({ read, number }),
+    async wasPruned() {
+      const row = await read
+        .selectFrom('journal_logs')
+        .select('pruned')
+        .where('number', '=', number)
+        .executeTakeFirst();
+      return row !== undefined && row.pruned > extent.pruned;
     },
     body: (commitment) => reader.body(commitment),
     async snapshot(digest) {
@@ -119,6 +143,45 @@ interface Where {
 async function baseAt(pruned: number, where: Where): Promise<LogBase> {
   const { frontier, last } = await hashesUpTo(pruned, where);
   return { frontier, previous: last };
+}
+
+async function consistencyIn(
+  { read, number }: Where,
+  oldSize: number,
+  newSize: number,
+): Promise<readonly Uint8Array[] | undefined> {
+  try {
+    return await createTreeProofs(read, number).consistency(oldSize, newSize);
+  } catch (error) {
+    if (error instanceof JournalError && error.code === 'journal.not_found') return undefined;
+    throw error;
+  }
+}
+
+/** One an hour for ten years. */
+const MOST_COSIGNED = 100_000;
+
+/** They say only what to remember, so that they need not be believed. */
+async function cosignedSizesIn({ read, number }: Where): Promise<readonly number[]> {
+  const rows = await read
+    .selectFrom('journal_entries')
+    .select('data')
+    .where('log', '=', number)
+    .where('kind', '=', 'checkpoint.cosigned')
+    .where(ONLY_RARE)
+    .orderBy('seq', 'desc')
+    .limit(MOST_COSIGNED)
+    .execute();
+  return rows.map(({ data }) => sizeIn(data)).filter((size) => size !== undefined);
+}
+
+function sizeIn(data: string): number | undefined {
+  try {
+    const { size } = JSON.parse(data) as { readonly size?: unknown };
+    return typeof size === 'number' ? size : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const TILES_AT_A_TIME = 64;

@@ -33,7 +33,7 @@ async function openSample() {
   const bodyDirectory = bodyDirectoryOf(place);
   const deps: SegmentDeps = {
     database,
-    append: journal.append,
+    append: journal.appendOwn,
     bodyDirectory,
     clock,
   };

@@ -5,6 +5,7 @@ import { JournalError } from './journal-error.ts';
 import { nodeCrypto } from './node-crypto.ts';
 import { createDatabaseSource, listLogs } from './read-log.ts';
 import type { JournalSchema, LogRow } from './store/journal-schema.ts';
+import type { LogSource } from './verify/log-source.ts';
 import type { Established, Finding, LogHead, LogReport, VerifiedState, VerifyPins } from './verify/report.ts';
 import { verifyLog } from './verify/verify-log.ts';
 
@@ -52,7 +53,7 @@ export async function verifyHome(home: HomeVerification): Promise<HomeReport> {
 
   const logs: SoundLog[] = [];
   for (const row of rows) {
-    const report = await verifyOne(row, { home, isLast: row === last, before: entriesIn(logs) });
+    const report = await verifyOne(row, { home, last, before: entriesIn(logs) });
     if (report.kind === 'broken') return { ...report, logs };
     const finding = unlinked(report, logs.at(-1));
     if (finding !== undefined) return { kind: 'broken', logs, origin: row.origin, finding };
@@ -65,15 +66,35 @@ export async function verifyHome(home: HomeVerification): Promise<HomeReport> {
   };
 }
 
-async function verifyOne(
-  row: LogRow,
-  { home, isLast, before }: { readonly home: HomeVerification; readonly isLast: boolean; readonly before: number },
-): Promise<LogReport> {
-  const { database, bodyDirectory, pins, start, progress } = home;
-  const source = await createDatabaseSource(database.read, row, { directory: bodyDirectory });
+interface Verifying {
+  readonly home: HomeVerification;
+  /** The log in use. */
+  readonly last: LogRow;
+  /** How many entries were looked at in the logs before. */
+  readonly before: number;
+}
+
+const ATTEMPTS = 3;
+
+/** What a writer prunes meanwhile is missing, and nothing is wrong: then it is verified again from where it now begins. */
+async function verifyOne(row: LogRow, verifying: Verifying): Promise<LogReport> {
+  const { database, bodyDirectory } = verifying.home;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const places = { directory: bodyDirectory, newest: verifying.last.number };
+    const source = await createDatabaseSource(database.read, row, places);
+    const report = await verifySource(source, row, verifying);
+    if (report.kind === 'sound' || !(await source.wasPruned())) return report;
+  }
+  throw new JournalError('journal.pruned_meanwhile', 'The log was pruned each time while it was read.', {
+    fix: 'Run it again when nothing is being pruned.',
+  });
+}
+
+async function verifySource(source: LogSource, row: LogRow, { home, last, before }: Verifying): Promise<LogReport> {
+  const { pins, start, progress } = home;
   return verifyLog(source, {
     crypto: nodeCrypto,
-    pins: isLast || hasKey(row, pins.rootKey) ? pins : withoutRoot(pins),
+    pins: row === last || hasKey(row, pins.rootKey) ? pins : withoutRoot(pins),
     ...(start?.origin === row.origin ? { start } : {}),
     ...(progress === undefined ? {} : { progress: (entries: number) => progress(before + entries) }),
   });

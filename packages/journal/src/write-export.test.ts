@@ -124,7 +124,35 @@ test('a body that was erased after the end of a part is neither there nor called
   const { checkpoint } = parseCheckpoint(await sample.journal.checkpoint());
   await sample.journal.erase(SAMPLE_ACTOR, facts.input_sha256, 'request');
   const part = await verify(await sample.exported({ bodies: true, from, to: checkpoint.size }));
-  expect(part).toMatchObject({ kind: 'sound', counts: { bodies: { leftOut: 1, erased: 0 } } });
+  expect(part).toMatchObject({
+    kind: 'sound',
+    counts: { bodies: { leftOut: 1, erased: 0 } },
+    remarks: [
+      `Entries before ${from} are not here; only their hashes are known.`,
+      '1 bodies are said to be erased by entries that were not looked at here.',
+      'Whether a key was retired before it signed can only be seen in the log itself.',
+    ],
+  });
+});
+
+test('a selection calls a body erased only if it holds the entry that erased it', async () => {
+  const { facts } = await sample.attest('one');
+  await sample.journal.erase(SAMPLE_ACTOR, facts.input_sha256, 'request');
+  const alone = await sample.exported({ bodies: true, filter: { call: facts.call_id } });
+  expect(await verify(alone)).toMatchObject({
+    kind: 'sound',
+    counts: { bodies: { checked: 3, leftOut: 1, erased: 0 } },
+    remarks: [
+      'The entries are in the log; that no other entry matches the filter is not proven.',
+      'Whether a key was retired before it signed can only be seen in the log itself.',
+      '1 bodies are said to be erased by entries that were not looked at here.',
+    ],
+  });
+  const { seq } = JSON.parse(alone.split('\n').find((line) => line.includes('"kind":"proposal"')) ?? '{}');
+  const both = await sample.exported({ bodies: true, filter: { kinds: ['proposal', 'body.erased'] }, from: seq });
+  expect(await verify(both)).toMatchObject({ kind: 'sound', counts: { bodies: { leftOut: 0, erased: 1 } } });
+  const backwards = both.replace(/"erased_by":\d+/, '"erased_by":0');
+  expect(await verify(backwards)).toMatchObject({ kind: 'broken', finding: { code: 'body_missing', seq } });
 });
 
 test('a selection proves each of its entries under one checkpoint', async () => {

@@ -30,7 +30,7 @@ export const journalArchive: CommandDefinition = {
     const { retention } = findJournal(context);
     const olderThanDays = days ?? (retention.keepDays > 0 ? retention.keepDays : undefined);
     return writingJournal(context, async ({ database, journal, bodyDirectory }, module) => {
-      const deps = { database, append: journal.append, bodyDirectory, clock: systemClock };
+      const deps = { database, append: journal.appendOwn, bodyDirectory, clock: systemClock };
       const entries = options['now'] === true ? FEWEST : retention.segmentEntries;
       await module.sealSegment(deps, { entries, ageMs: retention.segmentHours * HOUR_MS });
       const archived = await module.archiveSegments(deps, directory);

@@ -21,6 +21,7 @@ export const journalExport: CommandDefinition = {
     { flags: '--outcome <WORD>', summary: 'Such as completed, refused, allow, deny' },
     { flags: '--since <TIME>', summary: 'Not before: 2026-11-16T08:00Z, or 2h, 7d ago' },
     { flags: '--until <TIME>', summary: 'Before this time' },
+    { flags: '--log <ORIGIN>', summary: 'An older log: see palyra journal logs' },
     { flags: '--bodies', summary: 'With what was said' },
     { flags: '--out <FILE>', summary: 'A new file instead of standard output' },
   ],
@@ -29,7 +30,11 @@ export const journalExport: CommandDefinition = {
     const { place } = findJournal(context);
     const journal = await loadJournal();
     const from: ExportFrom = { place, journal, bodies: options['bodies'] === true };
-    return toFileOrStdout(exported(from, { wanted, run: options['run'] }), options['out'], context);
+    return toFileOrStdout(
+      exported(from, { wanted, run: options['run'], origin: options['log'] }),
+      options['out'],
+      context,
+    );
   },
 };
 
@@ -42,15 +47,16 @@ interface ExportFrom {
 /** Opens the journal for the first line, and closes it after the last, or when nobody wants more. */
 async function* exported(
   { place, journal, bodies }: ExportFrom,
-  { wanted, run: typed }: { readonly wanted: EntryFilter; readonly run: unknown },
+  { wanted, run: typed, origin }: { readonly wanted: EntryFilter; readonly run: unknown; readonly origin: unknown },
 ): AsyncGenerator<string> {
   const reader = await journal.openHomeForReading(place);
   try {
-    const { database, log, bodyDirectory } = reader;
+    const { database, bodyDirectory } = reader;
+    const log = typeof origin === 'string' ? await journal.findLog(database.read, origin) : reader.log;
     const run =
       typeof typed === 'string' ? await journal.findId(database.read, { what: 'run', typed, log }) : undefined;
     const filter: EntryFilter = run === undefined ? wanted : { ...wanted, run };
-    const options = Object.keys(filter).length === 0 ? { bodies } : { bodies, filter };
+    const options = Object.keys(filter).length === 0 ? { bodies, log } : { bodies, log, filter };
     yield* journal.writeExport({ read: database.read, bodyDirectory }, options);
   } finally {
     await reader.close();

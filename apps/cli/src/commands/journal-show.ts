@@ -1,5 +1,5 @@
 import type { EntryFilter, EntryPage, JournalEntry, PageRequest } from '@palyra/journal';
-import { systemClock, visibleText } from '@palyra/primitives';
+import { canonicalJson, type JsonValue, systemClock, visibleText } from '@palyra/primitives';
 import type { CommandDefinition } from '../command.ts';
 import { readEntryFilter } from '../entry-filter.ts';
 import { readingJournal } from '../journal-home.ts';
@@ -23,12 +23,16 @@ export const journalShow: CommandDefinition = {
     { flags: '--limit <COUNT>', summary: 'Entries on one page, 1 to 1000 (100)' },
     { flags: '--cursor <SEQ>', summary: 'Go on after this entry; a page names the next one' },
     { flags: '--newest', summary: 'The newest entries first' },
+    { flags: '--long', summary: 'With the data: see palyra journal body, snapshot' },
+    { flags: '--log <ORIGIN>', summary: 'An older log: see palyra journal logs' },
   ],
   async run({ arguments: [run], options }, context) {
     const limit = wholeNumber(options['limit'], { name: '--limit', from: 1, to: 1000 });
     const cursor = wholeNumber(options['cursor'], { name: '--cursor', from: 0, to: Number.MAX_SAFE_INTEGER });
     const filter = readEntryFilter(options, systemClock.now());
-    return readingJournal(context, async ({ database, log }, { findId, queryEntries }) => {
+    const { log: typed } = options;
+    return readingJournal(context, async ({ database, log: current }, { findId, findLog, queryEntries }) => {
+      const log = typeof typed === 'string' ? await findLog(database.read, typed) : current;
       const page: EntryPage = await queryEntries(database.read, log, {
         ...filter,
         ...(run === undefined ? {} : { run: await findId(database.read, { what: 'run', typed: run, log }) }),
@@ -38,13 +42,13 @@ export const journalShow: CommandDefinition = {
       } satisfies EntryFilter & PageRequest);
       return {
         json: { origin: log.origin, size: log.size, entries: page.entries, next: page.next ?? null },
-        render: (paint) => renderPage(page, paint),
+        render: (paint) => renderPage(page, paint, { isLong: options['long'] === true }),
       };
     });
   },
 };
 
-function renderPage({ entries, next }: EntryPage, paint: Paint): string {
+function renderPage({ entries, next }: EntryPage, paint: Paint, { isLong }: { readonly isLong: boolean }): string {
   if (entries.length === 0) return 'There are no such entries.\n';
   const rows = entries.map((entry) => [
     new Date(entry.time).toISOString(),
@@ -61,7 +65,12 @@ function renderPage({ entries, next }: EntryPage, paint: Paint): string {
     ...rows,
   ]);
   const more = next === undefined ? [] : ['', `There are more: go on with --cursor ${next}.`];
-  return [paint('title', heading), ...lines, ...more, ''].join('\n');
+  const shown = isLong ? lines.flatMap((line, at) => [line, dataLine(entries[at])]) : lines;
+  return [paint('title', heading), ...shown, ...more, ''].join('\n');
+}
+
+function dataLine(entry: JournalEntry | undefined): string {
+  return `  ${visibleText(canonicalJson((entry?.data ?? {}) as JsonValue))}`;
 }
 
 function field(entry: JournalEntry, name: string): string {

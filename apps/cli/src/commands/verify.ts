@@ -1,7 +1,7 @@
 import type { CommandDefinition } from '../command.ts';
 import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { renderVerdict, type Verdict, verdictAsJson, verdictOf } from '../render/verdict.ts';
-import { keepState, readVerifyOptions } from '../verify-options.ts';
+import { keepState, readVerifyOptions, refuseUselessState } from '../verify-options.ts';
 import { verifyTarget } from '../verify-target.ts';
 
 /** The record, checked by whoever wants to; the answer is also the exit code. */
@@ -19,11 +19,12 @@ export const verify: CommandDefinition = {
     { flags: '--witness <VKEY>', summary: 'A witness you trust; may be given again', isRepeatable: true },
     { flags: '--checkpoint <FILE>', summary: 'A checkpoint you kept; may be given again', isRepeatable: true },
     { flags: '--require-witness', summary: 'Fail unless a given witness saw it' },
-    { flags: '--state <FILE>', summary: 'Go on where the last time ended; rewritten' },
+    { flags: '--state <FILE>', summary: 'Go on where the last time ended; no bundles' },
   ],
   async run({ arguments: [typed], options }, context) {
     const input = await readVerifyOptions(options, context);
     const verified = await verifyTarget(typed, input, context);
+    refuseUselessState(verified, options['state']);
     keepState(verified, options['state'], context);
     const verdict = await verdictOf(verified, input.pins);
     const isRequired = options['requireWitness'] === true;

@@ -1,4 +1,12 @@
-import type { Established, Finding, FindingCode, LogCounts, ToolAttestation, VerifyPins } from '@palyra/journal';
+import type {
+  Established,
+  Finding,
+  FindingCode,
+  LogCounts,
+  TextReport,
+  ToolAttestation,
+  VerifyPins,
+} from '@palyra/journal';
 import { visibleText } from '@palyra/primitives';
 import { loadJournal } from '../journal-home.ts';
 import type { Verified } from '../verify-target.ts';
@@ -36,7 +44,7 @@ export async function verdictOf(verified: Verified, pins: VerifyPins): Promise<V
   if (report.kind === 'broken') {
     return { kind: 'broken', target, path, origin: report.origin, finding: report.finding };
   }
-  const { formatVkey, nodeSha256 } = await loadJournal();
+  const { formatVkey, nodeSha256, uncomparedCheckpoints } = await loadJournal();
   const { origin, rootKey, size, root, established, remarks, facts } = soundFacts(verified);
   const publicKey = new Uint8Array(Buffer.from(rootKey, 'hex'));
   return {
@@ -48,7 +56,8 @@ export async function verdictOf(verified: Verified, pins: VerifyPins): Promise<V
     root,
     established,
     facts,
-    remarks,
+    remarks:
+      target === 'home' ? remarks : [...remarks, ...uncomparedCheckpoints({ of: target, report } as TextReport, pins)],
     rootKey: formatVkey({ name: 'palyra-root', type: 1, publicKey }, nodeSha256),
     witnessesGiven: pins.witnesses.length,
   };
@@ -108,10 +117,18 @@ function brokenLines({ target, path, origin, finding }: BrokenVerdict, paint: Pa
   return [
     `${paint('error', `BROKEN${where}:`)} ${visibleText(finding.why)}`,
     `  ${target} ${visibleText(path)}, log ${visibleText(origin)}, finding ${finding.code}`,
-    `${paint('fix', 'fix:')} ${ADVICE[finding.code] ?? KEEP}`,
+    `${paint('fix', 'fix:')} ${adviceOn(target, finding.code)}`,
   ];
 }
 
+function adviceOn(target: Verified['target'], code: FindingCode): string {
+  if (target === 'home' && code === 'not_a_log') return DAMAGED;
+  return ADVICE[code] ?? KEEP;
+}
+
+const DAMAGED =
+  'Stop palyrad and keep the database file as it is, with those beside it: it is evidence. Then put a backup in its ' +
+  'place, and run `palyra journal recover`.';
 const KEEP =
   'Keep a copy as it is before anything else writes to it, and compare it with an export, an archive or a backup.';
 const SHORTER =

@@ -131,6 +131,9 @@ export function parseActor(text: string): Actor {
   );
 }
 
+/** The last millisecond that a `Date` can hold. */
+const LATEST_TIME = 8_640_000_000_000_000;
+
 export type TypedEntry = { [Kind in EntryKind]: TypedEntryOf<Kind> }[EntryKind];
 
 interface TypedEntryOf<Kind extends EntryKind> {
@@ -142,8 +145,10 @@ interface TypedEntryOf<Kind extends EntryKind> {
  * The typed view of a stored entry. Throws `journal.invalid_entry` for a kind or version this program does not know, and
  * for data that is not valid or not spelled canonically.
  */
-export function readEntry({ kind, version, data, actor: by }: Omit<StoredEntry, 'previous'>): TypedEntry {
+export function readEntry({ kind, version, data, time, actor: by }: Omit<StoredEntry, 'previous'>): TypedEntry {
   parseActor(by);
+  if (time > LATEST_TIME)
+    throw new JournalError('journal.invalid_entry', 'An entry is from a time that no clock shows.');
   if (!isEntryKind(kind) || ENTRY_KINDS[kind].version !== version) {
     throw new JournalError(
       'journal.invalid_entry',

@@ -12,6 +12,7 @@ import type { Finding } from './report.ts';
 export interface AttestedCalls {
   readonly note: OpenCalls['note'];
   check(data: EntryData<'attestation'>, seq: number): Checked;
+  readonly unattested: OpenCalls['unattested'];
   readonly counts: { readonly attestations: number; readonly begunBeforeBase: number };
 }
 
@@ -41,6 +42,7 @@ export function createAttestedCalls({ source, first, keys, bodies, crypto }: Att
   return {
     counts,
     note: (entry, at) => calls.note(entry, at),
+    unattested: () => calls.unattested(),
     check(data, seq) {
       counts.attestations += 1;
       const call = calls.take(data.call_id);
@@ -53,9 +55,11 @@ export function createAttestedCalls({ source, first, keys, bodies, crypto }: Att
       if (!calls.mayBeForgotten(data.anchor_seq)) return adrift(seq, data.anchor_seq);
       // The keys are those of this place, not of where the log has been read to by the time the past is known.
       const place = placeOf(data, seq, 'unseen');
-      return lookBack(source, { callId: data.call_id, from: data.anchor_seq, to: seq }).then((found) =>
-        typeof found === 'string' ? adrift(seq, data.anchor_seq) : checkWhole({ ...place, call: found }),
-      );
+      return lookBack(source, { callId: data.call_id, from: data.anchor_seq, to: seq }).then((found) => {
+        if (typeof found === 'string') return adrift(seq, data.anchor_seq);
+        calls.recalled(found);
+        return checkWhole({ ...place, call: found });
+      });
     },
   };
 }

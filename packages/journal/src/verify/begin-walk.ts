@@ -2,8 +2,9 @@ import { bytesOfHex, equalBytes, hexOf } from '../format/bytes.ts';
 import type { VerifyCrypto } from '../format/crypto.ts';
 import type { SignedKeyStatement } from '../format/key-statement.ts';
 import { type Frontier, HASH_BYTES, rootOf } from '../format/merkle-tree.ts';
+import type { Agreement } from './compare-past.ts';
 import type { LogBase, LogSource } from './log-source.ts';
-import type { Finding, VerifiedState, VerifyPins } from './report.ts';
+import type { Finding, VerifiedState, VerifyPins, WitnessedSize } from './report.ts';
 
 /** Where a verification begins, and what it may believe of what came before. */
 export type Beginning =
@@ -13,6 +14,8 @@ export type Beginning =
       readonly rootKey: Uint8Array;
       /** From an earlier verification; empty at the base. */
       readonly keys: readonly SignedKeyStatement[];
+      /** What witnesses saw, as an earlier verification of the same log found. */
+      readonly witnessed: readonly WitnessedSize[];
     }
   | { readonly kind: 'broken'; readonly finding: Finding };
 
@@ -32,7 +35,7 @@ export async function beginWalk(source: LogSource, { crypto, pins, start }: Begi
       `The root key of the log is ${source.rootKey}, and ${hexOf(pins.rootKey)} is pinned.`,
     );
   }
-  const fromBase: Beginning = { kind: 'base', base: source.base, rootKey, keys: [] };
+  const fromBase: Beginning = { kind: 'base', base: source.base, rootKey, keys: [], witnessed: [] };
   if (start === undefined) return fromBase;
   const frontier = frontierOf(start);
   const previous = bytesOfHex(start.previous);
@@ -41,9 +44,13 @@ export async function beginWalk(source: LogSource, { crypto, pins, start }: Begi
   }
   if (start.rootKey !== source.rootKey) return broken('root_differs', 'The log had another root key before.');
   if (start.size < source.base.frontier.size) {
-    return (await differsBeforeBase(source, frontier, crypto)) ?? fromBase;
+    const agreement = await comparedBeforeBase(source, frontier, crypto);
+    if (agreement === 'differs') {
+      return broken('forked', `At size ${frontier.size} the log is not the one that was verified before.`);
+    }
+    return agreement === 'agrees' ? { ...fromBase, witnessed: witnessedIn(start) } : fromBase;
   }
-  return { kind: 'continued', base: { frontier, previous }, rootKey, keys: start.keys };
+  return { kind: 'continued', base: { frontier, previous }, rootKey, keys: start.keys, witnessed: witnessedIn(start) };
 }
 
 function frontierOf({ size, frontier }: VerifiedState): Frontier | undefined {
@@ -60,14 +67,24 @@ function bitsIn(size: number): number {
 }
 
 /** The log was pruned beyond where the last verification ended; it must still be the same log up to there. */
-async function differsBeforeBase(
-  source: LogSource,
-  frontier: Frontier,
-  { sha256 }: VerifyCrypto,
-): Promise<Beginning | undefined> {
+async function comparedBeforeBase(source: LogSource, frontier: Frontier, { sha256 }: VerifyCrypto): Promise<Agreement> {
   const root = await source.earlierRoot?.(frontier.size);
-  if (root === undefined || equalBytes(root, rootOf(frontier, sha256))) return undefined;
-  return broken('forked', `At size ${frontier.size} the log is not the one that was verified before.`);
+  if (root === undefined) return 'unknown';
+  return equalBytes(root, rootOf(frontier, sha256)) ? 'agrees' : 'differs';
+}
+
+/** Those of the form that verifications leave; a state without them, or with others, is one without witnesses. */
+function witnessedIn({ size: most, witnessed }: VerifiedState): readonly WitnessedSize[] {
+  if (!Array.isArray(witnessed)) return [];
+  return (witnessed as readonly Partial<WitnessedSize>[]).flatMap((seen) => {
+    const { size, time, witness } = seen ?? {};
+    const isWhole = isCount(size) && size <= most && isCount(time) && typeof witness === 'string';
+    return isWhole ? [{ size, time, witness }] : [];
+  });
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 function broken(code: Finding['code'], why: string): Beginning {

@@ -46,8 +46,8 @@ export async function checkAttestation(
 ): Promise<Finding | undefined> {
   const { seq, data } = place;
   const [envelopeBody, execution] = await Promise.all([
-    bodies.read(data.envelope, seq),
-    bodies.read(data.execution, seq),
+    bodies.read({ commitment: data.envelope }, seq),
+    bodies.read({ commitment: data.execution }, seq),
   ]);
   if (envelopeBody.kind === 'broken') return envelopeBody.finding;
   if (execution.kind === 'broken') return execution.finding;

@@ -15,9 +15,16 @@ export type CheckedBody =
   | { readonly kind: 'broken'; readonly finding: Finding };
 
 export interface BodyChecks {
-  readonly counts: { checked: number; erased: number; leftOut: number };
+  readonly counts: { readonly checked: number; readonly erased: number; readonly leftOut: number };
   /** A body that entry `seq` commits to. */
-  read(commitment: string, seq: number): Promise<CheckedBody>;
+  read(named: NamedBody, seq: number): Promise<CheckedBody>;
+  remarks(): readonly string[];
+}
+
+export interface NamedBody {
+  readonly commitment: string;
+  /** How many bytes the entry says there were; `uncut`: it says that all are there. Absent: it does not say. */
+  readonly total?: number | 'uncut';
 }
 
 interface BodyCheckDeps {
@@ -28,17 +35,28 @@ interface BodyCheckDeps {
 
 export function createBodyChecks({ source, erasures, sha256 }: BodyCheckDeps): BodyChecks {
   const counts = { checked: 0, erased: 0, leftOut: 0 };
-  const look = (found: SourceBody, commitment: string, seq: number): CheckedBody => {
+  let unproven = 0;
+  const look = (found: SourceBody, { commitment, total }: NamedBody, seq: number): CheckedBody => {
     switch (found.kind) {
       case 'present':
         counts.checked += 1;
         // SECURITY: T-31 — the chain holds only the commitment, so this is what keeps a body from being exchanged.
-        return isCommitted(found, commitment, sha256)
-          ? { ...found, kind: 'sound' }
-          : broken('body_swapped', seq, 'is not the one that was committed to');
+        if (!isCommitted(found, commitment, sha256)) {
+          return broken('body_swapped', seq, 'is not the one that was committed to');
+        }
+        return hasOtherTotal(found, total)
+          ? broken('index_edited', seq, `is kept as one of ${found.totalBytes} bytes, which is not what the entry says`)
+          : { kind: 'sound', salt: found.salt, bytes: found.bytes };
       case 'erased':
         counts.erased += 1;
         erasures.claim(commitment, { seq, erasedBy: found.erasedBy });
+        return { kind: 'absent' };
+      case 'erased in a later log':
+        counts.erased += 1;
+        return { kind: 'absent' };
+      case 'said to be erased':
+        counts.leftOut += 1;
+        unproven += 1;
         return { kind: 'absent' };
       case 'left out':
         counts.leftOut += 1;
@@ -51,10 +69,23 @@ export function createBodyChecks({ source, erasures, sha256 }: BodyCheckDeps): B
   };
   return {
     counts,
-    async read(commitment, seq) {
-      return look((await source.body?.(commitment)) ?? { kind: 'left out' }, commitment, seq);
+    async read(named, seq) {
+      return look((await source.body?.(named.commitment)) ?? { kind: 'left out' }, named, seq);
     },
+    remarks: () => unprovenErasures(unproven),
   };
+}
+
+export function unprovenErasures(count: number): readonly string[] {
+  return count === 0 ? [] : [`${count} bodies are said to be erased by entries that were not looked at here.`];
+}
+
+function hasOtherTotal(
+  { bytes, totalBytes }: Extract<SourceBody, { kind: 'present' }>,
+  total: NamedBody['total'],
+): boolean {
+  if (totalBytes === undefined || total === undefined) return false;
+  return totalBytes !== (total === 'uncut' ? bytes.length : total);
 }
 
 function isCommitted(
@@ -77,9 +108,23 @@ const FIELDS: ReadonlyMap<string, { readonly body: readonly string[]; readonly s
   ]),
 );
 
-/** The commitments, or the digests of snapshots, that an entry holds. */
-export function namedIn({ kind, data }: TypedEntry, type: 'body' | 'snapshot'): readonly string[] {
-  const names = FIELDS.get(kind)?.[type] ?? [];
+/** The bodies that an entry commits to. */
+export function bodiesIn({ kind, data }: TypedEntry): readonly NamedBody[] {
+  const values = data as Readonly<Record<string, unknown>>;
+  return (FIELDS.get(kind)?.body ?? []).flatMap((name) => {
+    const commitment = values[name];
+    if (typeof commitment !== 'string') return [];
+    const total = values[`${name}_total`];
+    if (typeof total === 'number') return [{ commitment, total }];
+    return Object.hasOwn(ENTRY_KINDS[kind].fields, `${name}_total`)
+      ? [{ commitment, total: 'uncut' as const }]
+      : [{ commitment }];
+  });
+}
+
+/** The digests of the policy snapshots that an entry names. */
+export function snapshotsIn({ kind, data }: TypedEntry): readonly string[] {
+  const names = FIELDS.get(kind)?.snapshot ?? [];
   if (names.length === 0) return names;
   const values = data as Readonly<Record<string, unknown>>;
   return names.map((name) => values[name]).filter((value) => typeof value === 'string');

@@ -1,6 +1,6 @@
 import type { TypedEntry } from '../format/entry.ts';
 import type { EntryData } from '../format/entry-kinds.ts';
-import { namedIn } from './check-bodies.ts';
+import { bodiesIn, snapshotsIn } from './check-bodies.ts';
 import type { EntryRecord } from './log-source.ts';
 import type { Checked } from './pending-checks.ts';
 import { readRecord } from './read-record.ts';
@@ -88,9 +88,9 @@ function checkKind(entry: TypedEntry, seq: number, parts: WalkParts): Checked {
 function* checkNamed(entry: TypedEntry, seq: number, { bodies, checkSnapshot }: WalkParts): Generator<Checked> {
   // The bodies of an attestation are read where it is checked.
   if (entry.kind !== 'attestation') {
-    for (const commitment of namedIn(entry, 'body')) {
-      yield bodies.read(commitment, seq).then((body) => (body.kind === 'broken' ? body.finding : undefined));
+    for (const named of bodiesIn(entry)) {
+      yield bodies.read(named, seq).then((body) => (body.kind === 'broken' ? body.finding : undefined));
     }
   }
-  for (const digest of namedIn(entry, 'snapshot')) yield checkSnapshot(digest, seq);
+  for (const digest of snapshotsIn(entry)) yield checkSnapshot(digest, seq);
 }

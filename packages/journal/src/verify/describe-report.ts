@@ -1,5 +1,9 @@
 import { visibleText } from '@palyra/primitives/browser';
-import { type Established, FINDINGS } from './report.ts';
+import { bytesOfHex } from '../format/bytes.ts';
+import { parseCheckpoint } from '../format/checkpoint.ts';
+import type { Sha256 } from '../format/crypto.ts';
+import { formatVkey } from '../format/signed-note.ts';
+import { type Established, FINDINGS, type LogCounts, type VerifyPins } from './report.ts';
 import type { BundleReport } from './verify-bundle.ts';
 import type { ExportReport } from './verify-export.ts';
 import type { TextReport } from './verify-text.ts';
@@ -122,4 +126,63 @@ function levelFacts(established: Established): readonly (readonly [string, strin
 function dateOf(milliseconds: number): string {
   const date = new Date(milliseconds);
   return Number.isNaN(date.getTime()) ? `${milliseconds} ms` : date.toISOString();
+}
+
+/**
+ * Of the checkpoints that were given, those that say nothing here: only a log that is there as a whole can be compared
+ * with one of any size. Whoever gave them must not believe that they were.
+ */
+export function uncomparedCheckpoints(
+  { of, report }: TextReport,
+  { checkpoints }: Pick<VerifyPins, 'checkpoints'>,
+): readonly string[] {
+  if (report.kind === 'broken' || (of === 'export' && report.of === 'range')) return [];
+  return checkpoints
+    .map((note) => parseCheckpoint(note).checkpoint)
+    .filter(({ origin, size }) => origin !== report.origin || size !== report.size)
+    .map(
+      ({ origin, size }) =>
+        `The checkpoint of ${origin} at size ${size} was not compared: this file holds one checkpoint, of size ` +
+        `${report.size}, and no way from one to the other. Verify the home or a whole export with it.`,
+    );
+}
+
+export interface ReportContext {
+  /** Where the file was found. */
+  readonly path: string;
+  readonly sha256: Sha256;
+}
+
+/** A report for programs, as `palyra verify --json` prints it. */
+export function reportAsJson(found: TextReport, { path, sha256 }: ReportContext): Readonly<Record<string, unknown>> {
+  const { of: target, report } = found;
+  const { origin } = report;
+  if (report.kind === 'broken') {
+    const { code, seq, why } = report.finding;
+    return { verdict: 'broken', target, path, origin, finding: { code, seq: seq ?? null, why } };
+  }
+  const { established, size, root, remarks } = report;
+  const publicKey = bytesOfHex(report.rootKey) ?? new Uint8Array();
+  const root_key = formatVkey({ name: 'palyra-root', type: 1, publicKey }, sha256);
+  const facts = found.of === 'bundle' ? bundleFacts(found.report) : exportFacts(found.report);
+  return { verdict: 'sound', target, path, origin, established, root_key, size, root, ...facts, remarks };
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+
+function bundleFacts(report: BundleReport): Facts {
+  if (report.kind === 'broken') return {};
+  const { journal_seq, time, input, output, attestation } = report;
+  return { journal_seq, time, input, output, attestation };
+}
+
+function exportFacts(report: ExportReport): Facts {
+  if (report.kind === 'broken') return {};
+  const extent = report.of === 'selection' ? { filter: report.filter } : { first: report.first };
+  return { of: report.of, ...extent, ...countFacts(report.counts) };
+}
+
+function countFacts({ entries, checkpoints, attestations, bodies }: LogCounts): Facts {
+  const { checked, erased, leftOut } = bodies;
+  return { entries, checkpoints, attestations, bodies: { checked, erased, left_out: leftOut } };
 }

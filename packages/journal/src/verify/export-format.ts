@@ -88,8 +88,11 @@ export interface ProvenEntryLine extends ProvenEntry {
 
 export type BodyItem =
   | { readonly commitment: string; readonly salt: string; readonly body: string }
-  /** By the entry of this number, which may be behind the end of the file. */
-  | { readonly commitment: string; readonly erased_by: number };
+  /**
+   * By the entry of this number, which may be behind the end of the file. `erased_in`: the origin of the log that has the
+   * entry, when it is a later one than this.
+   */
+  | { readonly commitment: string; readonly erased_by: number; readonly erased_in?: string };
 
 /** After the entry with which it was signed. */
 export interface CheckpointLine {
@@ -123,7 +126,11 @@ const keptBody = object<Extract<BodyItem, { readonly body: string }>>({
   salt: digest,
   body: base64,
 });
-const erasedBody = object<Extract<BodyItem, { readonly erased_by: number }>>({ commitment: digest, erased_by: count });
+const erasedBody = object<Extract<BodyItem, { readonly erased_by: number }>>({
+  commitment: digest,
+  erased_by: count,
+  erased_in: optional(origin),
+});
 
 const bodyItem: Check<BodyItem> = (value, fault): value is BodyItem =>
   hasOwn(value, 'erased_by') ? erasedBody(value, fault) : keptBody(value, fault);

@@ -36,10 +36,11 @@ export function createKeptBodies(end: number): KeptBodies {
   };
 }
 
-/** What says that a body was erased may be in a later file; then it is neither here nor known to be missing. */
+/** What says that a body was erased may be in a later file, or a later log; then nothing here shows that it was. */
 export function sourceBody(item: BodyItem, end: number): SourceBody {
   if ('erased_by' in item) {
-    return item.erased_by < end ? { kind: 'erased', erasedBy: item.erased_by } : { kind: 'left out' };
+    const isHere = item.erased_in === undefined && item.erased_by < end;
+    return isHere ? { kind: 'erased', erasedBy: item.erased_by } : { kind: 'said to be erased' };
   }
   const bytes = bytesOfBase64(item.body);
   if (bytes === undefined) return { kind: 'unreadable', why: 'it is not written in base64' };

@@ -30,20 +30,23 @@ interface KeyRingDeps {
   readonly crypto: VerifyCrypto;
   /** Trusted already: from an earlier verification. */
   readonly known: readonly SignedKeyStatement[];
+  /** Where the verification begins: what comes without a place was said before it. */
+  readonly first: number;
 }
 
-export function createKeyRing({ rootKey, crypto, known }: KeyRingDeps): KeyRing {
+export function createKeyRing({ rootKey, crypto, known, first }: KeyRingDeps): KeyRing {
   const statements: SignedKeyStatement[] = [...known];
   const places: (number | undefined)[] = known.map(() => undefined);
   const lastUse = new Map<string, number>();
-  let keys = validityOf(statements);
+  const validity = () => validityOf(statements.map((each, at) => endedAt(each, places[at] ?? first - 1)));
+  let keys = validity();
 
   return {
     statements,
     async add(statement, seq) {
       statements.push(statement);
       places.push(seq);
-      keys = validityOf(statements);
+      keys = validity();
       // SECURITY: T-31 — the log brings its own keys along; only the root key's word makes them keys.
       if (await isSignedByRoot(statement, rootKey, crypto)) return undefined;
       const why = `The root key has not signed that a ${statement.role} key is ${statement.change}.`;
@@ -71,4 +74,12 @@ export function createKeyRing({ rootKey, crypto, known }: KeyRingDeps): KeyRing 
       equalBytes(publicKey, rootKey) ||
       statements.some(({ public_key }) => equalBytes(publicKey, bytesOfHex(public_key) ?? new Uint8Array())),
   };
+}
+
+/**
+ * SECURITY: T-31 — the statement only bounds what a retired key may have signed, because it is made before it is known
+ * which entry will hold it. From that entry on the key signs nothing, whatever the bound.
+ */
+function endedAt(statement: SignedKeyStatement, seq: number): SignedKeyStatement {
+  return statement.change === 'retired' && statement.position > seq ? { ...statement, position: seq } : statement;
 }

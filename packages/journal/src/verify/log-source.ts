@@ -20,6 +20,10 @@ export interface LogSource {
   records(from: number): AsyncIterable<readonly LogRecord[]>;
   /** The root of a size before the base, made of the same hashes as the base. Absent: this source does not have them. */
   earlierRoot?(size: number): Promise<Uint8Array | undefined>;
+  /** A proof that the log of one size continues that of a smaller one, for where no records are read. */
+  consistency?(oldSize: number, newSize: number): Promise<readonly Uint8Array[] | undefined>;
+  /** The sizes that cosignatures in the log are said to be about, so that their roots are remembered on the way. */
+  cosignedSizes?(): Promise<readonly number[]>;
   /** Bodies of an entry that is being verified. Absent: this source has none. Throws when it cannot look. */
   body?(commitment: string): Promise<SourceBody>;
   /** The text of a policy snapshot. Absent: this source has none. */
@@ -59,9 +63,19 @@ export interface CheckpointRecord {
 }
 
 export type SourceBody =
-  | { readonly kind: 'present'; readonly salt: Uint8Array; readonly bytes: Uint8Array }
+  | {
+      readonly kind: 'present';
+      readonly salt: Uint8Array;
+      readonly bytes: Uint8Array;
+      /** How many bytes the store says there were before the body was cut, where it says that. */
+      readonly totalBytes?: number;
+    }
   /** The store says so; the verifier looks for the entry that says the same. */
   | { readonly kind: 'erased'; readonly erasedBy: number | undefined }
+  /** An entry of a later log says so; whoever verifies this log verifies that one too. */
+  | { readonly kind: 'erased in a later log' }
+  /** The store says so, and the entry that would say the same is not in this source. */
+  | { readonly kind: 'said to be erased' }
   /** Left out of this source on purpose: an export without bodies. */
   | { readonly kind: 'left out' }
   | { readonly kind: 'missing' }

@@ -17,6 +17,11 @@ function intent(call_id: string): TypedEntry {
   return { kind: 'intent', data: { ...of(call_id), executor: 'box', policy_snapshot: DIGEST } };
 }
 
+function decision(call_id: string, kind: 'ask' | 'deny'): TypedEntry {
+  const decided = { decision: kind, reason_code: 'policy.rule', policy_ids: [], policy_set: DIGEST };
+  return { kind: 'decision', data: { ...of(call_id), ...decided, policy_snapshot: DIGEST } };
+}
+
 function proposal(call_id: string): TypedEntry {
   return { kind: 'proposal', data: { ...of(call_id), input: DIGEST } };
 }
@@ -33,7 +38,7 @@ describe('open calls', () => {
     const calls = createOpenCalls(0);
     calls.note(proposal(A), { seq: 3, hash: HASH });
     calls.note(intent(A), { seq: 4, hash: HASH });
-    expect(calls.take(A)).toEqual({ input: DIGEST, anchors: [anchorAt(4)] });
+    expect(calls.take(A)).toEqual({ input: DIGEST, anchors: [anchorAt(4)], isDue: true });
     expect(calls.take(A)).toBe('unknown');
     expect(calls.mayBeForgotten(4)).toBe(false);
   });
@@ -51,9 +56,22 @@ describe('open calls', () => {
     expect(calls.mayBeForgotten(3)).toBe(false);
     expect([A, B, C].map((id) => calls.take(id))).toEqual([
       'unknown',
-      { anchors: [anchorAt(1)] },
-      { anchors: [anchorAt(2)] },
+      { anchors: [anchorAt(1)], isDue: true },
+      { anchors: [anchorAt(2)], isDue: true },
     ]);
+  });
+
+  test('count as not attested once they were begun or refused, forgotten or not', () => {
+    const calls = createOpenCalls(0, 2);
+    calls.note(decision(A, 'ask'), { seq: 0, hash: HASH });
+    expect(calls.unattested()).toBe(0);
+    calls.note(decision(A, 'deny'), { seq: 1, hash: HASH });
+    calls.note(intent(B), { seq: 2, hash: HASH });
+    calls.note(intent(C), { seq: 3, hash: HASH });
+    expect(calls.unattested()).toBe(3);
+    calls.take(C);
+    calls.recalled({ anchors: [], isDue: true });
+    expect(calls.unattested()).toBe(1);
   });
 
   test('from before the beginning may be there', () => {
@@ -79,7 +97,7 @@ describe('looking back', () => {
 
   test('finds the call between its anchor and its attestation', async () => {
     const source = sourceOf([intent(B), intent(A), intent(B), attestation(A)]);
-    expect(await lookBack(source, { callId: A, from: 1, to: 3 })).toEqual({ anchors: [anchorAt(1)] });
+    expect(await lookBack(source, { callId: A, from: 1, to: 3 })).toEqual({ anchors: [anchorAt(1)], isDue: true });
   });
 
   test('finds that it was attested before', async () => {

@@ -10,6 +10,8 @@ export interface CallTrace {
   readonly input?: string;
   readonly outcome?: string;
   readonly output?: string;
+  /** It was begun or refused, so an attestation is to come. */
+  readonly isDue?: boolean;
 }
 
 export interface CallAnchor {
@@ -26,6 +28,10 @@ export interface OpenCalls {
   take(callId: string): CallTrace | 'unknown';
   /** Whether a call whose anchor stands there may be one that is not remembered. */
   mayBeForgotten(anchorSeq: number): boolean;
+  /** A forgotten call turned out to be attested. */
+  recalled(trace: CallTrace): void;
+  /** How many calls an attestation is still to come for. */
+  unattested(): number;
 }
 
 const REMEMBERED_CALLS = 20_000;
@@ -35,6 +41,7 @@ const REMEMBERED_ANCHORS = 64;
 export function createOpenCalls(from: number, remembered: number = REMEMBERED_CALLS): OpenCalls {
   const calls = new Map<string, CallTrace>();
   let forgottenUpTo = from - 1;
+  let forgottenDue = 0;
   return {
     note(entry, at) {
       if (!('call_id' in entry.data) || entry.data.call_id === undefined) return;
@@ -47,6 +54,7 @@ export function createOpenCalls(from: number, remembered: number = REMEMBERED_CA
       const [oldest] = calls;
       if (oldest === undefined) return;
       calls.delete(oldest[0]);
+      if (oldest[1].isDue === true) forgottenDue += 1;
       // Of a call that is forgotten before it has any anchor, a later one would be found in the map, without the rest.
       forgottenUpTo = at.seq;
     },
@@ -56,6 +64,10 @@ export function createOpenCalls(from: number, remembered: number = REMEMBERED_CA
       return trace === undefined || trace.anchors.length === 0 ? 'unknown' : trace;
     },
     mayBeForgotten: (anchorSeq) => anchorSeq <= forgottenUpTo,
+    recalled({ isDue, anchors }) {
+      if (isDue === true && anchors.every(({ seq }) => seq >= from)) forgottenDue = Math.max(0, forgottenDue - 1);
+    },
+    unattested: () => [...calls.values()].filter(({ isDue }) => isDue === true).length + forgottenDue,
   };
 }
 
@@ -71,7 +83,8 @@ function traceWith(
   if (kind !== 'decision' && kind !== 'intent') return undefined;
   // A copy: the hash may be a view of a page that can otherwise be let go.
   const anchor: CallAnchor = { kind, seq, hash: hash.slice(), snapshot: data.policy_snapshot };
-  return { ...trace, anchors: [...trace.anchors.slice(1 - REMEMBERED_ANCHORS), anchor] };
+  const anchors = [...trace.anchors.slice(1 - REMEMBERED_ANCHORS), anchor];
+  return kind === 'intent' || data.decision === 'deny' ? { ...trace, anchors, isDue: true } : { ...trace, anchors };
 }
 
 export interface LookBack {

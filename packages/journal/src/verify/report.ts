@@ -6,7 +6,6 @@ export const FINDINGS = {
   entry_missing: 'An entry is not there.',
   entry_repeated: 'An entry is there twice, or out of order, or was inserted.',
   entry_edited: 'An entry does not have the hash it was stored with.',
-  chain_broken: 'An entry does not link to the one before it.',
   entry_malformed: 'An entry is not one that Palyra writes.',
   index_edited: 'What an entry is found by is not what it says.',
   checkpoint_malformed: 'A checkpoint is not a signed note about this log.',
@@ -70,6 +69,16 @@ export interface VerifiedState {
   readonly previous: string;
   readonly frontier: readonly string[];
   readonly keys: readonly SignedKeyStatement[];
+  /** What witnesses saw of the log, up to the size. Each counts for those who still pin that witness. */
+  readonly witnessed?: readonly WitnessedSize[];
+}
+
+export interface WitnessedSize {
+  readonly size: number;
+  /** Seconds since the Unix epoch, by the witness's clock. */
+  readonly time: number;
+  /** The verifier key of the witness. */
+  readonly witness: string;
 }
 
 /** A log as it was when it had so many entries. */

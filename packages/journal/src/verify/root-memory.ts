@@ -1,21 +1,35 @@
-/** The roots that the log had at its latest checkpoints, by size. */
+/** The roots that the log had at its latest checkpoints, and at those that are asked for, by size. */
 export interface RootMemory {
   remember(size: number, root: Uint8Array): void;
   /** Undefined when it is not remembered, or the log had no checkpoint there. */
   at(size: number): Uint8Array | undefined;
 }
 
-const REMEMBERED = 20_000;
+interface RootMemoryOptions {
+  /** Sizes whose roots are not forgotten. */
+  readonly wanted?: readonly number[];
+  readonly limit?: number;
+}
 
-export function createRootMemory(limit: number = REMEMBERED): RootMemory {
+const REMEMBERED = 20_000;
+/** Of those that are wanted, the largest: the newest cosignature of each witness is the one that counts. */
+const MOST_WANTED = 100_000;
+
+export function createRootMemory({ wanted = [], limit = REMEMBERED }: RootMemoryOptions = {}): RootMemory {
+  const asked = new Set(wanted.toSorted((one, other) => other - one).slice(0, MOST_WANTED));
+  const kept = new Map<number, Uint8Array>();
   const roots = new Map<number, Uint8Array>();
   return {
     remember(size, root) {
+      if (asked.has(size)) {
+        kept.set(size, root);
+        return;
+      }
       roots.set(size, root);
       if (roots.size <= limit) return;
       const [oldest] = roots.keys();
       if (oldest !== undefined) roots.delete(oldest);
     },
-    at: (size) => roots.get(size),
+    at: (size) => kept.get(size) ?? roots.get(size),
   };
 }

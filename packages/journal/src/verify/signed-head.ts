@@ -85,6 +85,9 @@ export function differsFromRemembered({ origin, size, root }: SignedHead, pins: 
   return { code: 'forked', why: `A checkpoint that is remembered has another root at size ${size}.` };
 }
 
+/** For files that hold some of the key statements of a log: only the entries show that none is left out. */
+export const RETIREMENT_UNKNOWN = 'Whether a key was retired before it signed can only be seen in the log itself.';
+
 /** The highest level that these checkpoints of one log reach, all of which hold. */
 export async function establish(heads: readonly SignedHead[], { crypto, pins }: CheckContext): Promise<Established> {
   // A witness vouches for what it saw, not for whose log it was.

@@ -15,6 +15,14 @@ test('a whole command line is understood, in any order', () => {
   expect(parseVerifierCommand(['receipt.json'])).toMatchObject({ file: 'receipt.json', key: undefined, json: false });
 });
 
+test('help is given to whoever asks, whatever else they say', () => {
+  expect(['--help', '-h', 'a.json --what --help'].map((line) => parseVerifierCommand(line.split(' ')))).toEqual([
+    'help',
+    'help',
+    'help',
+  ]);
+});
+
 test.each([
   '',
   'a.json b.json',

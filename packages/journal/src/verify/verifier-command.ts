@@ -1,4 +1,4 @@
-/** What the standalone verifier was asked to do, or undefined for what it does not understand. */
+/** What the standalone verifier was asked to do. */
 export interface VerifierCommand {
   readonly file: string;
   readonly key: string | undefined;
@@ -11,13 +11,19 @@ export interface VerifierCommand {
 
 export const VERIFIER_USAGE = `usage: node palyra-verify.mjs FILE --key VKEY [--witness VKEY]... [--checkpoint FILE]...
                               [--require-witness] [--json]
+       node palyra-verify.mjs --help
 
 Checks a bundle or an export of a Palyra journal. VKEY is a verifier key, NAME+ID+KEY.
+
+The key must come from elsewhere than the file. Without it, a file is only found to agree with itself.
+--json prints what palyra verify --json prints.
 
 exit codes: 0 sound, 2 bad usage or not readable, 3 sound but not established as required, 7 does not verify, 8 no file
 `;
 
-export function parseVerifierCommand(args: readonly string[]): VerifierCommand | undefined {
+/** Undefined for what it does not understand. */
+export function parseVerifierCommand(args: readonly string[]): VerifierCommand | 'help' | undefined {
+  if (args.includes('--help') || args.includes('-h')) return 'help';
   const values: Record<'--key' | '--witness' | '--checkpoint', string[]> = {
     '--key': [],
     '--witness': [],

@@ -7,7 +7,15 @@ import { checkProvenAttestation, faultInSnapshot, isCommitted } from './attested
 import { type Bundle, type BundledBody, parseBundle } from './bundle-format.ts';
 import { checkProvenEntry } from './proven-entry.ts';
 import type { Established, Finding, VerifyPins } from './report.ts';
-import { type Checked, checkHead, differsFromRemembered, establish, fails, type SignedHead } from './signed-head.ts';
+import {
+  type Checked,
+  checkHead,
+  differsFromRemembered,
+  establish,
+  fails,
+  RETIREMENT_UNKNOWN,
+  type SignedHead,
+} from './signed-head.ts';
 import { bytesOf } from './written-log.ts';
 
 export type BundleReport =
@@ -173,7 +181,7 @@ function standingOf(
 function remarksOn({ level }: Established): readonly string[] {
   const about: readonly string[] = [
     'A bundle shows that the attestation is in the log, not what else the log holds.',
-    'Whether a key was retired before it signed can only be seen in the log itself.',
+    RETIREMENT_UNKNOWN,
   ];
   return level === 'self_consistent'
     ? ['No root key was pinned: the file is only known to agree with itself.', ...about]

@@ -5,6 +5,7 @@ import { JournalError } from '../journal-error.ts';
 import type { RangeHeader, SelectionHeader } from './export-format.ts';
 import { createExportSource, type ExportReader, type ExportText, openExport } from './read-export.ts';
 import type { Finding, LogReport, VerifiedState, VerifyPins } from './report.ts';
+import { RETIREMENT_UNKNOWN } from './signed-head.ts';
 import { verifyLog } from './verify-log.ts';
 import { type SelectionFacts, verifySelection } from './verify-selection.ts';
 import { bytesOf } from './written-log.ts';
@@ -19,7 +20,6 @@ export type ExportReport =
       readonly origin: string;
       readonly rootKey: string;
       readonly filter: Readonly<Record<string, string>>;
-      readonly remarks: readonly string[];
     } & SelectionFacts)
   | { readonly kind: 'broken'; readonly origin: string; readonly finding: Finding };
 
@@ -65,7 +65,9 @@ async function verifyRange(
     ...(start === undefined ? {} : { start }),
   });
   if (report.kind === 'broken') return report;
-  return { ...report, of: 'range', first: size };
+  // Without the file before it, the keys that it begins with are those that its maker chose to write.
+  const remarks = size > 0 && options.start === undefined ? [RETIREMENT_UNKNOWN] : [];
+  return { ...report, of: 'range', first: size, remarks: [...report.remarks, ...remarks] };
 }
 
 /** Whether the file goes on where the one before it ended, knowing the same keys. It may also begin before that. */
@@ -114,6 +116,18 @@ async function verifySelected(
   const checked = await verifySelection(reader, header, options);
   if (checked.kind === 'fails') return { kind: 'broken', origin, finding: checked.finding };
   const { rootKey } = reader;
-  const remarks = ['The entries are in the log; that no other entry matches the filter is not proven.'];
-  return { kind: 'sound', of: 'selection', origin, rootKey, filter, remarks, ...checked.value };
+  const { remarks, ...facts } = checked.value;
+  return {
+    kind: 'sound',
+    of: 'selection',
+    origin,
+    rootKey,
+    filter,
+    ...facts,
+    remarks: [
+      'The entries are in the log; that no other entry matches the filter is not proven.',
+      RETIREMENT_UNKNOWN,
+      ...remarks,
+    ],
+  };
 }

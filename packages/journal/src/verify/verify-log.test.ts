@@ -3,17 +3,19 @@ import { canonicalJson, type JsonValue } from '@palyra/primitives/browser';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bytesOfHex, hexOf } from '../format/bytes.ts';
-import { checkpointText } from '../format/checkpoint.ts';
+import { checkpointText, cosign } from '../format/checkpoint.ts';
 import type { Signer } from '../format/crypto.ts';
 import { entryHash } from '../format/entry.ts';
 import { type SignedKeyStatement, signKeyStatement } from '../format/key-statement.ts';
 import { addLeaf, EMPTY_FRONTIER, type Frontier, rootOf } from '../format/merkle-tree.ts';
-import { signNote } from '../format/signed-note.ts';
+import { parseNote, signNote } from '../format/signed-note.ts';
 import { nodeCrypto as crypto, nodeSha256 as sha256 } from '../node-crypto.ts';
+import { beginWalk } from './begin-walk.ts';
 import { keysDigest } from './keys-digest.ts';
-import type { LogRecord, LogSource } from './log-source.ts';
+import type { LogRecord, LogSource, SourceBody } from './log-source.ts';
 import type { LogReport, VerifyPins } from './report.ts';
 import { verifyLog } from './verify-log.ts';
+import { createWalkParts } from './walk-parts.ts';
 
 const ORIGIN = 'palyra/test';
 const ID = '01ARZ3NDEKTSV4RRFFQ69G5FAV';
@@ -224,6 +226,117 @@ test('what could not be looked at is thrown, not reported', async () => {
 
 const CALL = { run_id: ID, session_id: ID, call_id: ID, principal: 'user:ada', tool: 'process.run' };
 
+test('calls that were begun or refused, and have no attestation, are remarked upon', async () => {
+  const log = logOf(4);
+  log.append({ kind: 'intent', data: { ...CALL, executor: 'box', policy_snapshot: 'a'.repeat(64) } });
+  expect(await verify(log.source())).toMatchObject({
+    remarks: ['1 calls that were begun or refused are not attested (yet).'],
+  });
+});
+
+describe('a body', () => {
+  const COMMITMENT = 'a'.repeat(64);
+  const verifyWith = async (body: SourceBody) => {
+    const log = logOf(4);
+    log.append({ kind: 'proposal', data: { ...CALL, input: COMMITMENT } });
+    return verify({ ...log.source(), body: async () => body });
+  };
+
+  test('that is said to be erased by an entry that is not here counts as left out', async () => {
+    expect(await verifyWith({ kind: 'said to be erased' })).toMatchObject({
+      counts: { bodies: { erased: 0, leftOut: 1 } },
+      remarks: ['1 bodies are said to be erased by entries that were not looked at here.'],
+    });
+  });
+
+  test('that a later log erased is erased', async () => {
+    expect(await verifyWith({ kind: 'erased in a later log' })).toMatchObject({
+      counts: { bodies: { erased: 1, leftOut: 0 } },
+      remarks: [],
+    });
+  });
+});
+
+describe('a cosignature in the log', () => {
+  const WITNESS = newSigner();
+  const witnesses = [{ name: 'witness.example', type: 4 as const, publicKey: WITNESS.publicKey }];
+
+  function cosignedAt(log: WrittenLog, size: number, root = log.root(size)): void {
+    const text = checkpointText({ origin: ORIGIN, size, root });
+    const line = cosign({ text, signatures: [] }, { name: 'witness.example', time: 7, signer: WITNESS, sha256 });
+    const [signature] = parseNote(`${text}\n${line}`).signatures;
+    log.append({
+      kind: 'checkpoint.cosigned',
+      data: {
+        size,
+        root: hexOf(root),
+        witness: 'witness.example',
+        witness_key: hexOf(WITNESS.publicKey),
+        time: 7,
+        signature: hexOf(signature?.signature.slice(8) ?? new Uint8Array()),
+      },
+    });
+  }
+
+  const pins = { rootKey: ROOT.publicKey, witnesses };
+  const SEEN = { level: 'witnessed', size: 5, time: 7, witness: 'witness.example' };
+
+  test('about a size whose root is not at hand is remarked upon, not passed over', async () => {
+    const log = logOf(6);
+    cosignedAt(log, 2);
+    expect(await verify(log.source(), pins)).toMatchObject({
+      established: { level: 'signed' },
+      remarks: ['1 cosignatures in the log are about sizes whose root was not at hand.'],
+    });
+  });
+
+  test('counts however long ago it was, where the source says which sizes are cosigned', async () => {
+    const source = logOf(6).source(0, { cosignedSizes: () => Promise.reject(new Error('It was asked.')) });
+    await expect(verify(source, pins)).rejects.toThrow('It was asked.');
+    expect(found(await verify(source))).toBe('sound');
+
+    const options = { crypto, pins: { ...NO_PINS, ...pins } };
+    const beginning = await beginWalk(source, options);
+    if (beginning.kind === 'broken') throw new Error(beginning.finding.why);
+    const { roots } = createWalkParts(source, { ...options, beginning, cosignedSizes: [5] });
+    for (let size = 1; size <= 20_010; size += 1) roots.remember(size, new Uint8Array([size % 256]));
+    expect([4, 5, 6].map((size) => roots.at(size))).toEqual([undefined, new Uint8Array([5]), undefined]);
+  });
+
+  test('is still known to the verification that goes on from this one, while the witness is pinned', async () => {
+    const log = logOf(6);
+    cosignedAt(log, 5);
+    const before = await verify(log.source(), pins);
+    expect(before).toMatchObject({ established: SEEN });
+    if (before.kind === 'broken') throw new Error(before.finding.why);
+    const start = JSON.parse(JSON.stringify(before.state));
+    log.append(ENDED);
+    const after = await verifyLog(log.source(), { crypto, pins: { ...NO_PINS, ...pins }, start });
+    expect(after).toMatchObject({ established: SEEN, state: { witnessed: start.witnessed } });
+    const other = [{ name: 'witness.example', type: 4 as const, publicKey: newSigner().publicKey }];
+    const unpinned = await verifyLog(log.source(), { crypto, pins: { ...NO_PINS, ...pins, witnesses: other }, start });
+    expect(unpinned).toMatchObject({ established: { level: 'signed' }, state: { witnessed: start.witnessed } });
+    for (const witnessed of [7, [null], [{ ...start.witnessed[0], size: 99 }]]) {
+      const damaged = await verifyLog(log.source(), {
+        crypto,
+        pins: { ...NO_PINS, ...pins },
+        start: { ...start, witnessed },
+      });
+      expect(damaged).toMatchObject({ established: { level: 'signed' } });
+    }
+  });
+
+  test('about what came before the beginning is held against it', async () => {
+    const log = logOf(8);
+    const keys = keysDigest(log.statements, sha256);
+    log.append({ kind: 'segment.pruned', data: { next: 6, root: hexOf(log.root(6)), keys } });
+    cosignedAt(log, 5);
+    expect(await verify(log.source(6), pins)).toMatchObject({ established: SEEN });
+    cosignedAt(log, 4, new Uint8Array(32));
+    expect(found(await verify(log.source(6), pins))).toEqual({ code: 'forked', seq: undefined });
+  });
+});
+
 describe('a key', () => {
   test('that was retired for a size before its last signature takes that signature back', async () => {
     const log = logOf(6);
@@ -265,7 +378,7 @@ describe('a pruned log', () => {
       root: hexOf(log.root(9)),
       established: { level: 'signed' },
       counts: { entries: 3, checkpoints: 4 },
-      remarks: ['The entries before 6 were pruned; only their hashes were looked at.'],
+      remarks: ['Entries before 6 are not here; only their hashes are known.'],
     });
     expect(found(await verify(log.source()))).toBe('sound');
   });

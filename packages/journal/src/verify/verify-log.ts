@@ -3,7 +3,7 @@ import type { VerifyCrypto } from '../format/crypto.ts';
 import { encodeFrontier } from '../format/merkle-tree.ts';
 import { beginWalk } from './begin-walk.ts';
 import type { LogSource } from './log-source.ts';
-import type { Established, Finding, LogReport, VerifiedState, VerifyPins } from './report.ts';
+import type { Established, Finding, LogReport, VerifiedState, VerifyPins, WitnessedSize } from './report.ts';
 import { createWalkParts } from './walk-parts.ts';
 import { createWalk, type Walk } from './walk-records.ts';
 
@@ -25,7 +25,9 @@ export async function verifyLog(source: LogSource, options: VerifyOptions): Prom
   const beginning = await beginWalk(source, options);
   if (beginning.kind === 'broken') return { kind: 'broken', origin: source.origin, finding: beginning.finding };
 
-  const walk = createWalk(createWalkParts(source, { ...options, beginning }));
+  // Only where somebody pins a witness do the roots that one saw matter.
+  const cosignedSizes = options.pins.witnesses.length === 0 ? [] : ((await source.cosignedSizes?.()) ?? []);
+  const walk = createWalk(createWalkParts(source, { ...options, beginning, cosignedSizes }));
   const finding =
     (await checkEarlier(source, walk)) ?? (await walkRecords(source, walk, options)) ?? (await checkEnd(source, walk));
   if (finding !== undefined) return { kind: 'broken', origin: source.origin, finding };
@@ -46,13 +48,7 @@ async function checkEarlier(
       if (finding !== undefined) return finding;
     }
   }
-  for (const size of [...known.sizes].filter((each) => each <= chain.size)) {
-    const isBefore = size < source.base.frontier.size;
-    const root = size === chain.size ? chain.root() : isBefore ? await source.earlierRoot?.(size) : undefined;
-    const finding = known.compare(size, root);
-    if (finding !== undefined) return finding;
-  }
-  return undefined;
+  return known.comparePast(chain.size);
 }
 
 async function walkRecords(
@@ -141,13 +137,17 @@ async function reportOn(source: LogSource, walk: Walk, { pins }: VerifyOptions):
     root: hexOf(chain.root()),
     established,
     counts: { ...counts(), bodies: { ...bodies.counts } },
-    state: stateOf(source, walk),
+    state: stateOf(source, walk, await known.sightings(keys)),
     ...(walk.follows === undefined ? {} : { follows: walk.follows }),
     remarks,
   };
 }
 
-function stateOf({ origin, rootKey }: LogSource, { chain, keys }: Walk): VerifiedState {
+function stateOf(
+  { origin, rootKey }: LogSource,
+  { chain, keys }: Walk,
+  witnessed: readonly WitnessedSize[],
+): VerifiedState {
   return {
     format: 'palyra.verified/1',
     origin,
@@ -156,5 +156,6 @@ function stateOf({ origin, rootKey }: LogSource, { chain, keys }: Walk): Verifie
     previous: hexOf(chain.previous),
     frontier: chain.frontier.roots.map(hexOf),
     keys: [...keys.statements],
+    ...(witnessed.length === 0 ? {} : { witnessed }),
   };
 }

@@ -9,6 +9,7 @@ import type { SourceBody } from './log-source.ts';
 import { checkProvenEntry } from './proven-entry.ts';
 import type { ExportReader } from './read-export.ts';
 import type { Established, Finding, LogCounts } from './report.ts';
+import { createSelectionTally, type SelectionTally } from './selection-tally.ts';
 import {
   type CheckContext,
   type Checked,
@@ -26,6 +27,7 @@ export interface SelectionFacts {
   readonly root: string;
   readonly established: Established;
   readonly counts: LogCounts;
+  readonly remarks: readonly string[];
 }
 
 /** Some entries of a log, each under one checkpoint. Throws what the reader throws when the file itself is at fault. */
@@ -37,12 +39,15 @@ export async function verifySelection(
   const checkedHead = await checkHead({ ...header, rootKey: reader.rootKey }, context);
   if (checkedHead.kind === 'fails') return checkedHead;
   const head = checkedHead.value;
-  const forked = differsFromRemembered(head, context.pins);
-  if (forked !== undefined) return { kind: 'fails', finding: forked };
   const witnessed = await checkWitnessed(header, head, context);
   if (witnessed.kind === 'fails') return witnessed;
+  const heads = [head, ...witnessed.value];
+  const forked = heads
+    .map((each) => differsFromRemembered(each, context.pins))
+    .find((finding) => finding !== undefined);
+  if (forked !== undefined) return { kind: 'fails', finding: forked };
 
-  const tally = createTally();
+  const tally = createSelectionTally();
   const snapshots = createKeptSnapshots();
   let before = -1;
   for await (const line of reader.lines()) {
@@ -56,8 +61,10 @@ export async function verifySelection(
     const finding = await checkLine(line, { ...context, head, snapshots, tally, bodies: header.bodies });
     if (finding !== undefined) return { kind: 'fails', finding };
   }
-  const established = await establish([head, ...witnessed.value], context);
-  return { kind: 'holds', value: { size: head.size, root: hexOf(head.root), established, counts: tally.counts() } };
+  const established = await establish(heads, context);
+  const remarks = tally.remarks();
+  const counts = tally.counts();
+  return { kind: 'holds', value: { size: head.size, root: hexOf(head.root), established, counts, remarks } };
 }
 
 /** The cosigned checkpoint is one of the same log, which goes on from there. */
@@ -84,7 +91,7 @@ async function checkWitnessed(
 interface LineContext extends CheckContext {
   readonly head: SignedHead;
   readonly snapshots: KeptSnapshots;
-  readonly tally: Tally;
+  readonly tally: SelectionTally;
   readonly bodies: boolean;
 }
 
@@ -92,7 +99,7 @@ async function checkLine(line: ProvenEntryLine, context: LineContext): Promise<F
   const { head, crypto, tally } = context;
   const checked = checkProvenEntry(line, head, crypto.sha256);
   if (checked.kind === 'fails') return checked.finding;
-  tally.entry();
+  tally.entry(line.seq, checked.value);
   return (
     checkSnapshots(line.seq, checked.value, context) ??
     checkBodies(line, checked.value, context) ??
@@ -112,8 +119,9 @@ function checkBodies(line: ProvenEntryLine, entry: TypedEntry, context: LineCont
   const { seq } = line;
   for (const commitment of references(entry, 'body')) {
     const body = bodyIn(line, commitment, context);
-    context.tally.body(body.kind);
-    if (body.kind === 'left out' || body.kind === 'erased') continue;
+    context.tally.body(commitment, body);
+    const isClaimed = body.kind === 'said to be erased' || (body.kind === 'erased' && (body.erasedBy ?? 0) > seq);
+    if (body.kind === 'left out' || isClaimed) continue;
     if (body.kind !== 'present')
       return { code: 'body_missing', seq, why: `A body of entry ${seq} is not in the file.` };
     if (isCommitted(commitment, body, context.crypto.sha256)) continue;
@@ -150,31 +158,4 @@ function references({ kind, data }: TypedEntry, type: 'body' | 'snapshot'): read
   return fieldsOfType(kind, type)
     .map((field) => values[field])
     .filter((value) => typeof value === 'string');
-}
-
-interface Tally {
-  entry(): void;
-  attestation(): void;
-  body(kind: SourceBody['kind']): void;
-  counts(): LogCounts;
-}
-
-function createTally(): Tally {
-  let entries = 0;
-  let attestations = 0;
-  const bodies = { checked: 0, erased: 0, leftOut: 0 };
-  return {
-    entry() {
-      entries += 1;
-    },
-    attestation() {
-      attestations += 1;
-    },
-    body(kind) {
-      if (kind === 'present') bodies.checked += 1;
-      if (kind === 'erased') bodies.erased += 1;
-      if (kind === 'left out') bodies.leftOut += 1;
-    },
-    counts: () => ({ entries, checkpoints: 1, attestations, bodies: { ...bodies } }),
-  };
 }

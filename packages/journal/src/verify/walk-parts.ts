@@ -5,6 +5,7 @@ import { type BodyChecks, createBodyChecks } from './check-bodies.ts';
 import { createErasures, type Erasures } from './check-erasures.ts';
 import { createSegmentChecks, type SegmentChecks } from './check-segments.ts';
 import { createSnapshotChecks } from './check-snapshots.ts';
+import { createPast } from './compare-past.ts';
 import { type Chain, createChain } from './follow-chain.ts';
 import { createKeyRing, type KeyRing } from './key-ring.ts';
 import { createKnownCheckpoints, type KnownCheckpoints } from './known-checkpoints.ts';
@@ -38,16 +39,19 @@ export interface WalkOptions {
   readonly crypto: VerifyCrypto;
   readonly pins: VerifyPins;
   readonly beginning: Exclude<Beginning, { kind: 'broken' }>;
+  /** Whose roots are to be remembered. */
+  readonly cosignedSizes: readonly number[];
 }
 
-export function createWalkParts(source: LogSource, { crypto, pins, beginning }: WalkOptions): WalkParts {
+export function createWalkParts(source: LogSource, { crypto, pins, beginning, cosignedSizes }: WalkOptions): WalkParts {
   const { sha256 } = crypto;
   const first = beginning.base.frontier.size;
   const isContinued = beginning.kind === 'continued';
   const chain = createChain(source.origin, beginning.base, sha256);
-  const roots = createRootMemory();
+  const roots = createRootMemory({ wanted: cosignedSizes });
   if (first > 0) roots.remember(first, chain.root());
-  const keys = createKeyRing({ rootKey: beginning.rootKey, crypto, known: beginning.keys });
+  const past = createPast({ source, first, root: chain.root(), sha256 });
+  const keys = createKeyRing({ rootKey: beginning.rootKey, crypto, known: beginning.keys, first });
   const erasures = createErasures(source);
   const bodies = createBodyChecks({ source, erasures, sha256 });
   return {
@@ -60,7 +64,7 @@ export function createWalkParts(source: LogSource, { crypto, pins, beginning }: 
     keys,
     erasures,
     bodies,
-    known: createKnownCheckpoints({ origin: source.origin, pins, crypto }),
+    known: createKnownCheckpoints({ origin: source.origin, pins, crypto, past, earlier: beginning.witnessed }),
     segments: createSegmentChecks({ first, mustExplain: !isContinued, roots, keys, sha256 }),
     checkSnapshot: createSnapshotChecks(source, sha256),
     calls: createAttestedCalls({ source, first, keys, bodies, crypto }),

@@ -60,7 +60,12 @@ export function createWalk(parts: WalkParts): Walk {
       signedSize = chain.size;
       return undefined;
     },
-    remarks: () => [...prunedRemarks(parts), ...clock.remarks()],
+    remarks: () => [
+      ...absentRemarks(parts),
+      ...parts.bodies.remarks(),
+      ...unattestedRemarks(calls.unattested()),
+      ...clock.remarks(),
+    ],
   };
 }
 
@@ -85,11 +90,15 @@ function checkSigned(record: CheckpointRecord, covered: number, parts: WalkParts
   return { code: 'forked', why: `The log is not the one that was verified before. ${checked.why}` };
 }
 
-function prunedRemarks({ source, calls }: WalkParts): readonly string[] {
+function absentRemarks({ source, calls }: WalkParts): readonly string[] {
   const { size } = source.base.frontier;
   const begun = calls.counts.begunBeforeBase;
   return [
-    ...(size > 0 ? [`The entries before ${size} were pruned; only their hashes were looked at.`] : []),
-    ...(begun > 0 ? [`${begun} attested calls began in entries that were pruned.`] : []),
+    ...(size > 0 ? [`Entries before ${size} are not here; only their hashes are known.`] : []),
+    ...(begun > 0 ? [`${begun} attested calls began in entries that are not here.`] : []),
   ];
+}
+
+function unattestedRemarks(count: number): readonly string[] {
+  return count === 0 ? [] : [`${count} calls that were begun or refused are not attested (yet).`];
 }

@@ -28,6 +28,23 @@ test.each([
   expect(() => parseCosignRequest(text)).toThrow(expect.objectContaining({ code: 'journal.invalid_request' }));
 });
 
+test('the keys of a long life are read, and no more', () => {
+  const statement = {
+    origin: 'palyra/x',
+    change: 'activated',
+    role: 'checkpoint',
+    public_key: 'a'.repeat(64),
+    position: Number.MAX_SAFE_INTEGER,
+    signature: 'b'.repeat(128),
+  };
+  const withKeys = (count: number) =>
+    JSON.stringify({ ...REQUEST, keys: Array.from({ length: count }, () => statement) });
+  expect(parseCosignRequest(withKeys(16_384)).keys).toHaveLength(16_384);
+  expect(() => parseCosignRequest(withKeys(16_385))).toThrow(
+    expect.objectContaining({ code: 'journal.invalid_request' }),
+  );
+});
+
 test('a second spelling of a hash is refused', () => {
   expect(() => proofOf({ proof: [`${'A'.repeat(42)}B=`] })).toThrow(
     expect.objectContaining({ code: 'journal.invalid_request' }),

@@ -50,14 +50,16 @@ export interface CosignAnswer {
   readonly trusted_on_first_use?: boolean;
 }
 
-const MAX_REQUEST = 1024 * 1024;
+const MAX_REQUEST = 16 * 1024 * 1024;
+/** Of a log whose two keys are rotated every week, for more than a lifetime. */
+const MAX_STATEMENTS = 16_384;
 const MAX_NOTE = 64 * 1024;
 
 const note = textUpTo(MAX_NOTE);
 const vkey = textUpTo(1024);
 const hash: Check<string> = matching(/^[A-Za-z0-9+/]{43}=$/, 'a hash in base64');
 
-export const keyStatement: Check<SignedKeyStatement> = object<SignedKeyStatement>({
+const keyStatement: Check<SignedKeyStatement> = object<SignedKeyStatement>({
   origin,
   change: choice('activated', 'retired'),
   role: choice('checkpoint', 'attestation'),
@@ -66,11 +68,22 @@ export const keyStatement: Check<SignedKeyStatement> = object<SignedKeyStatement
   signature: matching(/^[0-9a-f]{128}$/, 'a signature in lower-case hexadecimal'),
 });
 
+export const keyStatements: Check<readonly SignedKeyStatement[]> = (
+  value,
+  fault,
+): value is readonly SignedKeyStatement[] => {
+  if (!Array.isArray(value) || value.length > MAX_STATEMENTS) {
+    fault.reason = `is not a list of at most ${MAX_STATEMENTS} key statements`;
+    return false;
+  }
+  return value.every((statement) => keyStatement(statement, fault));
+};
+
 const request = object<CosignRequest>({
   format: choice('palyra.checkpoint/1'),
   note,
   root_key: vkey,
-  keys: list(keyStatement),
+  keys: keyStatements,
   old_size: count,
   proof: list(hash),
 });

@@ -17,7 +17,7 @@ export interface RecordCosignatureDeps {
   readonly read: ReadQueries<JournalSchema>;
   readonly log: LogRow;
   readonly proofs: Pick<TreeProofs, 'root'>;
-  readonly append: Journal['append'];
+  readonly append: Journal['appendOwn'];
 }
 
 export interface RecordedCosignature {

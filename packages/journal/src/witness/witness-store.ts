@@ -9,17 +9,18 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { type JsonValue, parseJson } from '@palyra/primitives';
 import { hexOf, utf8 } from '../format/bytes.ts';
-import { checkShape, choice, digest, list, object, origin, textUpTo } from '../format/check-shape.ts';
+import { checkShape, choice, digest, object, origin, textUpTo } from '../format/check-shape.ts';
 import { parseCheckpoint } from '../format/checkpoint.ts';
 import type { SignedKeyStatement } from '../format/key-statement.ts';
 import { JournalError } from '../journal-error.ts';
 import { nodeSha256 } from '../node-crypto.ts';
-import { type CosignRequest, keyStatement } from './cosign-request.ts';
+import { type CosignRequest, keyStatements } from './cosign-request.ts';
+import { holdLock } from './witness-lock.ts';
 
 /** The largest checkpoint of a log that a witness saw, with what it needs to judge the next. */
 export interface Remembered {
@@ -49,7 +50,7 @@ export interface WitnessStore {
 }
 
 const FORMAT = 'palyra.witness/1';
-const MAX_MEMORY = 2 * 1024 * 1024;
+const MAX_MEMORY = 16 * 1024 * 1024;
 /** Enough to show what somebody did, and no way to fill the disk. */
 const MAX_EVIDENCE = 64;
 
@@ -59,7 +60,7 @@ export function createFileWitnessStore(directory: string): WitnessStore {
     async holding(name, act) {
       ensureDirectory(directory);
       const stem = join(directory, hexOf(nodeSha256(utf8(name))));
-      const release = lock(`${stem}.lock`);
+      const release = holdLock(`${stem}.lock`);
       try {
         return await act({
           remembered: recall(`${stem}.json`, name),
@@ -87,29 +88,12 @@ export function ensureDirectory(directory: string): void {
   }
 }
 
-/** The operating system lets one process make the file; the others are told to come again. */
-function lock(path: string): () => void {
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
-  try {
-    const file = openSync(path, flags, 0o600);
-    writeSync(file, `${process.pid}\n`);
-    closeSync(file);
-  } catch (cause) {
-    throw fault(
-      'Another process is witnessing this log.',
-      'Try again; when none is running, remove the file that ends in .lock from the directory of the witness.',
-      cause,
-    );
-  }
-  return () => rmSync(path, { force: true });
-}
-
 const memory = object<Remembered & { readonly format: typeof FORMAT }>({
   format: choice(FORMAT),
   origin,
   root_key: digest,
   note: textUpTo(64 * 1024),
-  keys: list(keyStatement),
+  keys: keyStatements,
 });
 
 function recall(path: string, name: string): Remembered | undefined {
@@ -161,7 +145,7 @@ function write(path: string, value: object): void {
     rmSync(temporary, { force: true });
     const file = openSync(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
     try {
-      writeSync(file, `${JSON.stringify(value)}\n`);
+      writeFileSync(file, `${JSON.stringify(value)}\n`);
       fsyncSync(file);
     } finally {
       closeSync(file);
