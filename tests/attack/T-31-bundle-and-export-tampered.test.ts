@@ -277,3 +277,15 @@ describe('an export of a selection', () => {
     expect(passed.filter((name) => !OTHER_KEYS.test(name) && !name.startsWith('0/filter'))).toEqual([]);
   });
 });
+
+test('a policy snapshot that is not the one with its digest is found, wherever its line stands', async () => {
+  const at = sample.range.findIndex((line) => line.includes('"type":"snapshot"'));
+  const line = sample.range[at] as string;
+  const forged = canonicalJson({ ...(JSON.parse(line) as JsonObject), text: '{}' });
+  for (const place of [at, at + 1, sample.range.length - 1]) {
+    const lines = sample.range.toSpliced(place, 0, `${forged}\n`);
+    expect(await verdict(verifyExport(lines.join(''), { crypto: nodeCrypto, pins: sample.pins }))).toBe(
+      'snapshot_wrong',
+    );
+  }
+});

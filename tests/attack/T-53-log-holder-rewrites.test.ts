@@ -1,5 +1,8 @@
 // T-53: whoever holds the database and the keys of a journal rewrites it, signs the result, and brings it all back in order.
-import { createSampleCalls, SAMPLE_ACTOR } from '@palyra/testkit';
+import { join } from 'node:path';
+import { archiveSegments, pruneSegments, sealSegment } from '@palyra/journal';
+import { systemClock } from '@palyra/primitives';
+import { bodyDirectoryOf, createSampleCalls, SAMPLE_ACTOR } from '@palyra/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hexOf } from '../../packages/journal/src/format/bytes.ts';
 import { cosign, parseCheckpoint } from '../../packages/journal/src/format/checkpoint.ts';
@@ -231,4 +234,22 @@ test('a home with another log than the one that was verified before is not the s
   await recover(home);
   expect(findingOf(await home.verify({ checkpoints: [known] }))).toEqual({ code: 'forked', seq: undefined });
   expect(findingOf(await home.verify({}, { start: state }))).toEqual({ code: 'forked', seq: undefined });
+});
+
+test('a retirement that is taken out of the table of keys is missed, and is not pruned away', async () => {
+  await using home = await attack(template);
+  await home.use(({ journal }) => journal.rotateKey(SAMPLE_ACTOR, 'checkpoint'));
+  expect(findingOf(await home.verify())).toBe('sound');
+  home.tamper((database) => database.exec("delete from journal_keys where change = 'retired'"));
+  expect(findingOf(await home.verify())).toEqual({ code: 'index_edited', seq: undefined });
+
+  await home.use(async ({ journal, database }) => {
+    const directory = join(home.place.directory, 'archive');
+    const deps = { database, append: journal.appendOwn, bodyDirectory: undefined, clock: systemClock };
+    await sealSegment(deps, { entries: 1, ageMs: 0 });
+    await archiveSegments({ ...deps, bodyDirectory: bodyDirectoryOf(home.place) }, directory).catch(() => []);
+    await expect(pruneSegments(deps, { directory, olderThanMs: 0 })).rejects.toMatchObject({
+      code: 'journal.cannot_prune',
+    });
+  });
 });

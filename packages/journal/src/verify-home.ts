@@ -1,6 +1,9 @@
-import type { ReadOnlyDatabase } from '@palyra/storage';
+import { canonicalJson, type JsonValue } from '@palyra/primitives';
+import type { ReadOnlyDatabase, ReadQueries } from '@palyra/storage';
+
 import { bytesOfHex, equalBytes } from './format/bytes.ts';
 import { parseCheckpoint } from './format/checkpoint.ts';
+import type { SignedKeyStatement } from './format/key-statement.ts';
 import { JournalError } from './journal-error.ts';
 import { nodeCrypto } from './node-crypto.ts';
 import { createDatabaseSource, listLogs } from './read-log.ts';
@@ -8,6 +11,7 @@ import type { JournalSchema, LogRow } from './store/journal-schema.ts';
 import type { LogSource } from './verify/log-source.ts';
 import type { Established, Finding, LogHead, LogReport, VerifiedState, VerifyPins } from './verify/report.ts';
 import { verifyLog } from './verify/verify-log.ts';
+import { keysBefore } from './written-parts.ts';
 
 export interface HomeVerification {
   readonly database: Pick<ReadOnlyDatabase<JournalSchema>, 'read'>;
@@ -57,7 +61,7 @@ export async function verifyHome(home: HomeVerification): Promise<HomeReport> {
     if (report.kind === 'broken') return { ...report, logs };
     const finding = unlinked(report, logs.at(-1));
     if (finding !== undefined) return { kind: 'broken', logs, origin: row.origin, finding };
-    logs.push(report);
+    logs.push(remarked(report, logs.at(-1)));
   }
   return {
     kind: 'sound',
@@ -83,11 +87,28 @@ async function verifyOne(row: LogRow, verifying: Verifying): Promise<LogReport> 
     const places = { directory: bodyDirectory, newest: verifying.last.number };
     const source = await createDatabaseSource(database.read, row, places);
     const report = await verifySource(source, row, verifying);
-    if (report.kind === 'sound' || !(await source.wasPruned())) return report;
+    if (report.kind === 'sound') return (await keysEdited(row, report, database.read)) ?? report;
+    if (!(await source.wasPruned())) return report;
   }
   throw new JournalError('journal.pruned_meanwhile', 'The log was pruned each time while it was read.', {
     fix: 'Run it again when nothing is being pruned.',
   });
+}
+
+/** SECURITY: T-53 — when the entries are pruned this table is all that tells of a retired key, so it must hold them all. */
+async function keysEdited(
+  row: LogRow,
+  { origin, size, state }: SoundLog,
+  read: ReadQueries<JournalSchema>,
+): Promise<LogReport | undefined> {
+  const kept = await keysBefore(read, row, size);
+  if (canonicalJson(kept.map(asJson)) === canonicalJson(state.keys.map(asJson))) return undefined;
+  const why = 'The keys that are kept beside the log are not those that its entries say it had.';
+  return { kind: 'broken', origin, finding: { code: 'index_edited', why } };
+}
+
+function asJson({ change, role, public_key, position, signature }: SignedKeyStatement): JsonValue {
+  return { change, role, public_key, position, signature };
 }
 
 async function verifySource(source: LogSource, row: LogRow, { home, last, before }: Verifying): Promise<LogReport> {
@@ -121,6 +142,12 @@ function lostLog(rows: readonly LogRow[], { start, pins }: HomeVerification): Fi
   const lost = pins.checkpoints.map((note) => parseCheckpoint(note).checkpoint.origin).find((known) => !isHere(known));
   if (lost === undefined) return undefined;
   return { code: 'forked', why: `The log ${lost}, of which a checkpoint is known, is not in this home.` };
+}
+
+function remarked(log: SoundLog, before: SoundLog | undefined): SoundLog {
+  if (before === undefined || log.follows !== undefined) return log;
+  const remark = `Whether ${log.origin} follows ${before.origin} was not seen: its first entry is not here.`;
+  return { ...log, remarks: [...log.remarks, remark] };
 }
 
 /** A recovered log names the head of the one before it, and only the first log names none. */

@@ -27,8 +27,8 @@ export interface OneRow {
   readonly rows: 1;
 }
 
-export function one(sql: string, parameters: readonly StatementValue[]): OneRow {
-  return { kind: 'statement', sql, parameters, rows: 1 };
+export function one(text: string, parameters: readonly StatementValue[]): OneRow {
+  return { kind: 'statement', sql: text, parameters, rows: 1 };
 }
 
 /** By builder, because SQLite and PostgreSQL spell parameters differently. Text only: no state of the log is kept. */

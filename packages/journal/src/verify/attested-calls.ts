@@ -1,5 +1,6 @@
 import type { VerifyCrypto } from '../format/crypto.ts';
 import type { EntryData } from '../format/entry-kinds.ts';
+import { JournalError } from '../journal-error.ts';
 import { type AttestationPlace, checkAnchor, checkAttestation } from './check-attestation.ts';
 import type { BodyChecks } from './check-bodies.ts';
 import type { KeyRing } from './key-ring.ts';
@@ -13,7 +14,7 @@ export interface AttestedCalls {
   readonly note: OpenCalls['note'];
   check(data: EntryData<'attestation'>, seq: number): Checked;
   readonly unattested: OpenCalls['unattested'];
-  readonly counts: { readonly attestations: number; readonly begunBeforeBase: number };
+  readonly counts: { readonly attestations: number; readonly begunBeforeBase: number; readonly unchecked: number };
 }
 
 interface AttestedCallsDeps {
@@ -27,7 +28,8 @@ interface AttestedCallsDeps {
 
 export function createAttestedCalls({ source, first, keys, bodies, crypto }: AttestedCallsDeps): AttestedCalls {
   const calls = createOpenCalls(first);
-  const counts = { attestations: 0, begunBeforeBase: 0 };
+  const counts = { attestations: 0, begunBeforeBase: 0, unchecked: 0 };
+  let lookBacks = 0;
   const placeOf = (data: EntryData<'attestation'>, seq: number, call: CallTrace | 'unseen'): AttestationPlace => ({
     origin: source.origin,
     seq,
@@ -35,6 +37,10 @@ export function createAttestedCalls({ source, first, keys, bodies, crypto }: Att
     call,
     keys: keys.validAt('attestation', seq + 1),
     used: (key) => keys.used(key, seq + 1),
+    skipped() {
+      counts.attestations -= 1;
+      counts.unchecked += 1;
+    },
   });
   const checkWhole = (place: AttestationPlace): Checked =>
     checkAnchor(place) ?? checkAttestation(place, { bodies, crypto });
@@ -53,6 +59,9 @@ export function createAttestedCalls({ source, first, keys, bodies, crypto }: Att
         return checkWhole(placeOf(data, seq, 'unseen'));
       }
       if (!calls.mayBeForgotten(data.anchor_seq)) return adrift(seq, data.anchor_seq);
+      lookBacks += 1;
+      // SECURITY: T-39 — each reads the log again, and a file from a stranger could ask for it at every line.
+      if (lookBacks > MOST_LOOK_BACKS) throw tooMany();
       // The keys are those of this place, not of where the log has been read to by the time the past is known.
       const place = placeOf(data, seq, 'unseen');
       return lookBack(source, { callId: data.call_id, from: data.anchor_seq, to: seq }).then((found) => {
@@ -67,4 +76,13 @@ export function createAttestedCalls({ source, first, keys, bodies, crypto }: Att
 function adrift(seq: number, anchorSeq: number): Finding {
   const why = `The attestation at entry ${seq} points at entry ${anchorSeq}, where no call is that was still to be attested.`;
   return { code: 'attestation_moved', seq, why };
+}
+
+const MOST_LOOK_BACKS = 1000;
+
+function tooMany(): JournalError {
+  return new JournalError(
+    'journal.verification_limit',
+    'More calls are open at once in this log than can be followed.',
+  );
 }

@@ -48,6 +48,9 @@ export async function beginWalk(source: LogSource, { crypto, pins, start }: Begi
     if (agreement === 'differs') {
       return broken('forked', `At size ${frontier.size} the log is not the one that was verified before.`);
     }
+    // SECURITY: T-53 — what was known of the keys must still be said, or a retirement could be pruned away.
+    const isSaid = start.keys.every((each, at) => isSame(each, source.earlierKeys[at]));
+    if (!isSaid) return broken('forked', 'The keys of the log are not those that it was verified with before.');
     return agreement === 'agrees' ? { ...fromBase, witnessed: witnessedIn(start) } : fromBase;
   }
   return { kind: 'continued', base: { frontier, previous }, rootKey, keys: start.keys, witnessed: witnessedIn(start) };
@@ -89,4 +92,8 @@ function isCount(value: unknown): value is number {
 
 function broken(code: Finding['code'], why: string): Beginning {
   return { kind: 'broken', finding: { code, why } };
+}
+
+function isSame(one: SignedKeyStatement, other: SignedKeyStatement | undefined): boolean {
+  return one.signature === other?.signature && one.public_key === other.public_key && one.change === other.change;
 }

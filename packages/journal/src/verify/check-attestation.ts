@@ -19,6 +19,8 @@ export interface AttestationPlace {
   /** Those that counted when the log held this entry. */
   readonly keys: readonly KeyValidity[];
   used(key: KeyValidity): void;
+  /** The envelope is not here, so nothing was checked. */
+  skipped(): void;
 }
 
 interface AttestationDeps {
@@ -51,7 +53,10 @@ export async function checkAttestation(
   ]);
   if (envelopeBody.kind === 'broken') return envelopeBody.finding;
   if (execution.kind === 'broken') return execution.finding;
-  if (envelopeBody.kind === 'absent') return undefined;
+  if (envelopeBody.kind === 'absent') {
+    place.skipped();
+    return undefined;
+  }
 
   const opened = open(envelopeBody.bytes);
   if (typeof opened === 'string') return broken('attestation_malformed', seq, `is not one: ${opened}`);

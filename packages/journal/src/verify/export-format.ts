@@ -119,7 +119,7 @@ export interface EndLine {
 }
 
 /** The longest line, in UTF-16 code units: several of the largest bodies in base64. */
-export const MAX_LINE: number = 128 * 1024 * 1024;
+export const MAX_LINE: number = 48 * 1024 * 1024;
 
 const keptBody = object<Extract<BodyItem, { readonly body: string }>>({
   commitment: digest,

@@ -39,14 +39,19 @@ export function createKeyRing({ rootKey, crypto, known, first }: KeyRingDeps): K
   const places: (number | undefined)[] = known.map(() => undefined);
   const lastUse = new Map<string, number>();
   const validity = () => validityOf(statements.map((each, at) => endedAt(each, places[at] ?? first - 1)));
-  let keys = validity();
+  // Worked out when somebody asks: a file from a stranger may bring thousands of statements (T-39).
+  let worked: readonly KeyValidity[] | undefined;
+  const keys = () => {
+    worked ??= validity();
+    return worked;
+  };
 
   return {
     statements,
     async add(statement, seq) {
       statements.push(statement);
       places.push(seq);
-      keys = validity();
+      worked = undefined;
       // SECURITY: T-31 — the log brings its own keys along; only the root key's word makes them keys.
       if (await isSignedByRoot(statement, rootKey, crypto)) return undefined;
       const why = `The root key has not signed that a ${statement.role} key is ${statement.change}.`;
@@ -56,13 +61,13 @@ export function createKeyRing({ rootKey, crypto, known, first }: KeyRingDeps): K
       if (known.length > 0) return undefined;
       return statements.filter((_, at) => (places[at] ?? -1) < seq);
     },
-    validAt: (role, size) => keysValidAt(keys, role, size),
+    validAt: (role, size) => keysValidAt(keys(), role, size),
     used({ role, publicKey }, size) {
       const id = `${role} ${hexOf(publicKey)}`;
       if (size > (lastUse.get(id) ?? -1)) lastUse.set(id, size);
     },
     overstayed() {
-      for (const { role, publicKey, until } of keys) {
+      for (const { role, publicKey, until } of keys()) {
         const size = lastUse.get(`${role} ${hexOf(publicKey)}`) ?? -1;
         if (until === undefined || size <= until) continue;
         const code = role === 'checkpoint' ? 'checkpoint_unsigned' : 'attestation_unsigned';

@@ -1,4 +1,4 @@
-import { concat, hexOf } from '../format/bytes.ts';
+import { concat, hexOf, utf8 } from '../format/bytes.ts';
 import { fieldsOfType } from '../format/check-data.ts';
 import type { Sha256 } from '../format/crypto.ts';
 import { isEntryKind } from '../format/entry-kinds.ts';
@@ -75,6 +75,9 @@ export async function openExport(text: ExportText, sha256: Sha256): Promise<Expo
           entries += 1;
           stray ??= strayBody(line, header);
         }
+        // SECURITY: T-31 — each is looked at, also one that no entry names: nobody shall read it for what it is not.
+        if (line.type === 'snapshot' && hexOf(sha256(utf8(line.text))) !== line.digest)
+          fail(forgedSnapshot(line.digest));
         if (line.type === 'end') end = line;
         else yield line;
       }
@@ -87,6 +90,10 @@ export async function openExport(text: ExportText, sha256: Sha256): Promise<Expo
       if (stray !== undefined) fail(stray);
     },
   };
+}
+
+function forgedSnapshot(digest: string): Finding {
+  return { code: 'snapshot_wrong', why: `The policy snapshot ${digest} is not the one with its digest.` };
 }
 
 function endOf(header: ExportHeader): number | undefined {

@@ -71,6 +71,8 @@ export interface VerifiedState {
   readonly keys: readonly SignedKeyStatement[];
   /** What witnesses saw of the log, up to the size. Each counts for those who still pin that witness. */
   readonly witnessed?: readonly WitnessedSize[];
+  /** The log that this one follows, as its first entry says. */
+  readonly follows?: LogHead;
 }
 
 export interface WitnessedSize {

@@ -53,7 +53,8 @@ async function verifyRange(
   options: VerifyExportOptions,
 ): Promise<ExportReport> {
   const { origin } = header;
-  const finding = differsFromStart(header, options.start) ?? (await uncertifiedKey(reader, header, options));
+  const finding =
+    needlessKeys(header) ?? differsFromStart(header, options.start) ?? (await uncertifiedKey(reader, header, options));
   if (finding !== undefined) return { kind: 'broken', origin, finding };
   const { size } = header.base;
   const { keys } = header;
@@ -67,7 +68,15 @@ async function verifyRange(
   if (report.kind === 'broken') return report;
   // Without the file before it, the keys that it begins with are those that its maker chose to write.
   const remarks = size > 0 && options.start === undefined ? [RETIREMENT_UNKNOWN] : [];
-  return { ...report, of: 'range', first: size, remarks: [...report.remarks, ...remarks] };
+  const first = Math.max(size, options.start?.size ?? size);
+  if (first > size) remarks.push(`Entries before ${first} were verified before, and were not looked at again.`);
+  return { ...report, of: 'range', first, remarks: [...report.remarks, ...remarks] };
+}
+
+/** Before the first entry nothing can have been said about keys. */
+function needlessKeys({ base, keys }: RangeHeader): Finding | undefined {
+  if (base.size > 0 || keys.length === 0) return undefined;
+  return { code: 'not_a_log', why: 'The file begins with the first entry, and brings keys from before it.' };
 }
 
 /** Whether the file goes on where the one before it ended, knowing the same keys. It may also begin before that. */

@@ -114,7 +114,8 @@ function checkHead({ head }: LogSource, { chain, counts, isContinued }: Walk): F
   return { code: 'head_edited', why: 'What is kept as the end of the log is not what its entries end with.' };
 }
 
-async function reportOn(source: LogSource, walk: Walk, { pins }: VerifyOptions): Promise<LogReport> {
+async function reportOn(source: LogSource, walk: Walk, { pins, start }: VerifyOptions): Promise<LogReport> {
+  const follows = walk.follows ?? start?.follows;
   const { chain, keys, known, counts, bodies } = walk;
   const witnessed = await known.witnessed(keys);
   const established: Established =
@@ -137,8 +138,11 @@ async function reportOn(source: LogSource, walk: Walk, { pins }: VerifyOptions):
     root: hexOf(chain.root()),
     established,
     counts: { ...counts(), bodies: { ...bodies.counts } },
-    state: stateOf(source, walk, await known.sightings(keys)),
-    ...(walk.follows === undefined ? {} : { follows: walk.follows }),
+    state: {
+      ...stateOf(source, walk, await known.sightings(keys)),
+      ...(follows === undefined ? {} : { follows }),
+    },
+    ...(follows === undefined ? {} : { follows }),
     remarks,
   };
 }

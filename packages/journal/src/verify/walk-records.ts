@@ -92,10 +92,11 @@ function checkSigned(record: CheckpointRecord, covered: number, parts: WalkParts
 
 function absentRemarks({ source, calls }: WalkParts): readonly string[] {
   const { size } = source.base.frontier;
-  const begun = calls.counts.begunBeforeBase;
+  const { begunBeforeBase: begun, unchecked } = calls.counts;
   return [
     ...(size > 0 ? [`Entries before ${size} are not here; only their hashes are known.`] : []),
     ...(begun > 0 ? [`${begun} attested calls began in entries that are not here.`] : []),
+    ...(unchecked > 0 ? [`${unchecked} attestations were not checked: their envelopes were erased or left out.`] : []),
   ];
 }
 

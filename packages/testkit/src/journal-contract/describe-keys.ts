@@ -158,6 +158,30 @@ export function describeKeys(makePlace: MakeJournalPlace): void {
       expect(await journalFaults(place)).toEqual([]);
     });
 
+    test('a recovery while somebody appends either names the very head, or does not happen', async ({ place }) => {
+      const home = await openJournalHome(place);
+      let isOver = false;
+      const append = async () => {
+        while (!isOver) await home.journal.append(SAMPLE_ACTOR, [calls.runEnded(1)]).catch(() => undefined);
+      };
+      const appending = [append(), append()];
+      for (let times = 0; times < 5; times += 1) await recoverHome(homeOf(place), QUIET).catch(() => undefined);
+      isOver = true;
+      await Promise.all(appending);
+      await home[Symbol.asyncDispose]();
+      expect(await journalFaults(place)).toEqual([]);
+    });
+
+    test('a body of the log before a recovery can be erased, and both logs verify', async ({ place }) => {
+      const old = await openJournalHome(place);
+      const { facts } = await attestSampleCall(old.journal, calls, { input: 'ls', output: 'x' });
+      await old[Symbol.asyncDispose]();
+      await recoverHome(homeOf(place), QUIET);
+      await using home = await openJournalHome(place);
+      await home.journal.erase(SAMPLE_ACTOR, facts.input_sha256, 'operator');
+      expect(await journalFaults(place)).toEqual([]);
+    });
+
     test('an empty database beside the keys of a log is refused until it is recovered', async ({ place }) => {
       const kept = await openJournalHome(place);
       await kept[Symbol.asyncDispose]();
