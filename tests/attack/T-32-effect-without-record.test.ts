@@ -53,7 +53,10 @@ test.each(TROUBLES)(
     for (const attempt of await Promise.allSettled(attempts)) {
       expect(attempt).toMatchObject({ status: 'rejected', reason: NOT_RECORDED });
     }
-    const attest = journal.attest(SAMPLE_ACTOR, { facts, drafts: [] });
+    const attest = journal.attest(SAMPLE_ACTOR, {
+      facts: { ...facts, call_id: calls.call().call_id },
+      drafts: [],
+    });
     await expect(attest).rejects.toMatchObject(NOT_RECORDED);
     await giveBack();
 

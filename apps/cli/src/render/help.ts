@@ -74,9 +74,9 @@ function programHelp(input: HelpInput, paint: Paint): string {
   const page = (middle: readonly string[]) =>
     lines([`palyra ${input.version}, the command line of Palyra`, '', usage, '', ...middle, ...options]);
 
-  const detailed = page(groupsInDetail(input.commands, paint));
-  // With many commands one line each would scroll away, so then the groups list their names.
-  return detailed.split('\n').length - 1 <= SCREEN_LINES ? detailed : page(groupsInBrief(input.commands, paint));
+  // With many commands one line each would scroll away: then one for each noun with its verbs, and at last for each group.
+  const pages = [groupsInDetail, groupsByNoun, groupsInBrief].map((show) => page(show(input.commands, paint)));
+  return pages.find((each) => each.split('\n').length - 1 <= SCREEN_LINES) ?? (pages.at(-1) as string);
 }
 
 function groupsInDetail(commands: readonly CommandDefinition[], paint: Paint): readonly string[] {
@@ -87,6 +87,26 @@ function groupsInDetail(commands: readonly CommandDefinition[], paint: Paint): r
       .map((command): readonly [string, string] => [signature(command).padEnd(width), command.summary]);
     return rows.length === 0 ? [] : [...block(group, rows, paint), ''];
   });
+}
+
+function groupsByNoun(commands: readonly CommandDefinition[], paint: Paint): readonly string[] {
+  const width = Math.max(0, ...commands.map((command) => nounOf(command).length));
+  return COMMAND_GROUPS.flatMap((group) => {
+    const ofGroup = commands.filter((command) => command.group === group);
+    const rows = [...new Set(ofGroup.map(nounOf))].flatMap((noun) => {
+      const about = ofGroup.filter((command) => nounOf(command) === noun);
+      return wrap(whatNounDoes(noun, about), SCREEN_COLUMNS - width - 4).map(
+        (line, index): readonly [string, string] => [(index === 0 ? noun : '').padEnd(width), line],
+      );
+    });
+    return rows.length === 0 ? [] : [...block(group, rows, paint), ''];
+  });
+}
+
+function whatNounDoes(noun: string, commands: readonly CommandDefinition[]): string {
+  const [only] = commands;
+  if (commands.length === 1 && only?.name === noun) return only.summary;
+  return commands.map(({ name }) => name.slice(noun.length + 1)).join(', ');
 }
 
 function groupsInBrief(commands: readonly CommandDefinition[], paint: Paint): readonly string[] {
