@@ -11,6 +11,7 @@ import {
 import { type AttestedCall, type AttestOutcome, attestCall } from './attest-call.ts';
 import { createByteGate } from './bodies/byte-gate.ts';
 import { type AppenderOptions, createAppender } from './coalesce-appends.ts';
+import { newestStoredCheckpoint } from './cosigned-checkpoint.ts';
 import { type CreateLogDeps, createLog, currentLog } from './create-log.ts';
 import type { JournalEntry } from './entry-view.ts';
 import { eraseBody } from './erase-body.ts';
@@ -122,7 +123,7 @@ export async function openJournal(deps: JournalDeps): Promise<Journal> {
     snapshot: (digest) => snapshots.get(digest),
     query: (query) => queryEntries(database.read, log, query),
     tail: (options) => tailEntries(database, log, options),
-    checkpoint: () => newestCheckpoint(database, log.number),
+    checkpoint: async () => (await newestStoredCheckpoint(database.read, log.number)).note,
     erase: (actor, commitment, reason) =>
       eraseBody({ commitment, reason }, actor, { database, append: appendAny, bodyDirectory }),
     rotateKey: (actor, role) =>
@@ -169,16 +170,4 @@ function weightOf(entries: ReturnType<typeof prepareEntries>): number {
     (sum, { content }) => sum + (content === 'file' ? 0 : content.length),
     entries.length * ENTRY_BYTES,
   );
-}
-
-export async function newestCheckpoint(database: Pick<Database<JournalSchema>, 'read'>, log: number): Promise<string> {
-  const row = await database.read
-    .selectFrom('journal_checkpoints')
-    .select('note')
-    .where('log', '=', log)
-    .orderBy('size', 'desc')
-    .limit(1)
-    .executeTakeFirst();
-  if (row !== undefined) return row.note;
-  throw new JournalError('journal.not_found', 'The log has no checkpoint.');
 }

@@ -1,11 +1,9 @@
-import { canonicalJson, type JsonValue } from '@palyra/primitives';
 import { archivePath, digestOfArchive } from './archive-file.ts';
 import { eraseBodyFile } from './bodies/erase-file.ts';
 import { DAEMON } from './create-log.ts';
 import { hexOf } from './format/bytes.ts';
 import { parseCheckpoint } from './format/checkpoint.ts';
 import type { EntryData } from './format/entry-kinds.ts';
-import type { SignedKeyStatement } from './format/key-statement.ts';
 import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
 import { checkpointOf, logOf, type SegmentDeps, segmentsOf } from './segments.ts';
@@ -35,7 +33,7 @@ export async function pruneSegments(deps: SegmentDeps, options: PruneOptions): P
 
   const { note } = await checkpointOf(deps, log, next);
   const root = hexOf(parseCheckpoint(note).checkpoint.root);
-  const keys = keysDigest(await statementsUpTo(deps, log, next), nodeSha256);
+  const keys = await digestOfKeys(deps, log, next);
   const files = await bodyFiles(deps, log, next);
   const outcome = await deps.append(DAEMON, [{ kind: 'segment.pruned', data: { next, root, keys } }]);
   if (outcome.kind === 'conflict') return { kind: 'nothing to prune' };
@@ -49,12 +47,7 @@ export async function pruneSegments(deps: SegmentDeps, options: PruneOptions): P
 }
 
 /** SECURITY: T-53 — from the entries themselves: a row that somebody took out of the table must not be forgotten with them. */
-async function statementsUpTo(
-  { database }: SegmentDeps,
-  log: LogRow,
-  next: number,
-): Promise<readonly SignedKeyStatement[]> {
-  const pruned = await keysBefore(database.read, log, log.pruned);
+async function digestOfKeys({ database }: SegmentDeps, log: LogRow, next: number): Promise<string> {
   const rows = await database.read
     .selectFrom('journal_entries')
     .select('data')
@@ -65,15 +58,12 @@ async function statementsUpTo(
     .orderBy('seq')
     .execute();
   const said = rows.map(({ data }) => ({ ...(JSON.parse(data) as EntryData<'key.changed'>), origin: log.origin }));
-  const kept = await keysBefore(database.read, log, next);
-  if (canonicalJson([...pruned, ...said].map(asJson)) === canonicalJson(kept.map(asJson))) return kept;
+  const pruned = await keysBefore(database.read, log, log.pruned);
+  const digest = keysDigest([...pruned, ...said], nodeSha256);
+  if (digest === keysDigest(await keysBefore(database.read, log, next), nodeSha256)) return digest;
   throw new JournalError('journal.cannot_prune', 'The keys that are kept are not those that the log says it had.', {
     fix: 'Run `palyra verify` on this home.',
   });
-}
-
-function asJson({ origin, change, role, public_key, position, signature }: SignedKeyStatement): JsonValue {
-  return { origin, change, role, public_key, position, signature };
 }
 
 async function prunableUpTo(log: LogRow, deps: SegmentDeps & PruneOptions): Promise<number> {

@@ -1,5 +1,4 @@
 import type { ReadQueries } from '@palyra/storage';
-import type { SignedKeyStatement } from './format/key-statement.ts';
 import { addLeaf, EMPTY_FRONTIER, type Frontier, HASH_BYTES, rootOf } from './format/merkle-tree.ts';
 import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
@@ -8,6 +7,7 @@ import { readPages } from './read-log-records.ts';
 import { type JournalSchema, type LogRow, ONLY_RARE } from './store/journal-schema.ts';
 import { createTreeProofs } from './tree-proofs.ts';
 import type { LogBase, LogSource } from './verify/log-source.ts';
+import { keysBefore } from './written-parts.ts';
 
 /** Every log of a database, oldest first. */
 export async function listLogs(read: ReadQueries<JournalSchema>): Promise<readonly LogRow[]> {
@@ -37,7 +37,7 @@ export async function createDatabaseSource(
 ): Promise<DatabaseSource> {
   const { number, origin, root_key: rootKey } = log;
   const extent = await extentOf(read, log);
-  const earlierKeys = await keysBefore(extent.pruned, { read, log });
+  const earlierKeys = await keysBefore(read, log, extent.pruned);
   const base = await baseAt(extent.pruned, { read, number });
   const reader = createBodyReader({ read, log: number, end: extent.end, newest, directory });
   return {
@@ -119,20 +119,6 @@ async function extentOf(read: ReadQueries<JournalSchema>, log: LogRow): Promise<
   const { size, head, frontier, pruned } = row;
   const end = Math.max((row.last ?? -1) + 1, row.newest ?? 0);
   return { size, head, frontier, pruned, end, stray: Number(row.stray ?? 0) };
-}
-
-async function keysBefore(
-  pruned: number,
-  { read, log }: { readonly read: ReadQueries<JournalSchema>; readonly log: LogRow },
-): Promise<readonly SignedKeyStatement[]> {
-  const rows = await read
-    .selectFrom('journal_keys')
-    .select(['change', 'role', 'public_key', 'position', 'signature'])
-    .where('log', '=', log.number)
-    .where('seq', '<', pruned)
-    .orderBy('seq')
-    .execute();
-  return rows.map((row) => ({ origin: log.origin, ...row }) as SignedKeyStatement);
 }
 
 interface Where {

@@ -1,13 +1,12 @@
-import { canonicalJson, type JsonValue } from '@palyra/primitives';
 import type { ReadOnlyDatabase, ReadQueries } from '@palyra/storage';
 
 import { bytesOfHex, equalBytes } from './format/bytes.ts';
 import { parseCheckpoint } from './format/checkpoint.ts';
-import type { SignedKeyStatement } from './format/key-statement.ts';
 import { JournalError } from './journal-error.ts';
-import { nodeCrypto } from './node-crypto.ts';
+import { nodeCrypto, nodeSha256 } from './node-crypto.ts';
 import { createDatabaseSource, listLogs } from './read-log.ts';
 import type { JournalSchema, LogRow } from './store/journal-schema.ts';
+import { keysDigest } from './verify/keys-digest.ts';
 import type { LogSource } from './verify/log-source.ts';
 import type { Established, Finding, LogHead, LogReport, VerifiedState, VerifyPins } from './verify/report.ts';
 import { verifyLog } from './verify/verify-log.ts';
@@ -102,13 +101,9 @@ async function keysEdited(
   read: ReadQueries<JournalSchema>,
 ): Promise<LogReport | undefined> {
   const kept = await keysBefore(read, row, size);
-  if (canonicalJson(kept.map(asJson)) === canonicalJson(state.keys.map(asJson))) return undefined;
+  if (keysDigest(kept, nodeSha256) === keysDigest(state.keys, nodeSha256)) return undefined;
   const why = 'The keys that are kept beside the log are not those that its entries say it had.';
   return { kind: 'broken', origin, finding: { code: 'index_edited', why } };
-}
-
-function asJson({ change, role, public_key, position, signature }: SignedKeyStatement): JsonValue {
-  return { change, role, public_key, position, signature };
 }
 
 async function verifySource(source: LogSource, row: LogRow, { home, last, before }: Verifying): Promise<LogReport> {

@@ -15,6 +15,7 @@ import {
 import { dirname } from 'node:path';
 import type { Signer } from '../format/crypto.ts';
 import { JournalError } from '../journal-error.ts';
+import { syncDirectory } from '../sync-directory.ts';
 
 /** Ed25519 keys as PKCS #8 files of mode 0600, until there is a better place for them. */
 
@@ -28,7 +29,7 @@ export function createKeyFile(path: string): Signer {
 /** Puts a new key in the place of the old one, at once and for good: readers find one or the other. */
 export function replaceKeyFile(newPath: string, path: string): void {
   renameSync(newPath, path);
-  syncDirectory(path);
+  syncDirectory(dirname(path));
 }
 
 /** Under another name first: a crash must not leave half a key under this one, which would block every start. */
@@ -54,16 +55,7 @@ function writeNew(path: string, text: string): void {
   } finally {
     rmSync(draft, { force: true });
   }
-  syncDirectory(path);
-}
-
-function syncDirectory(path: string): void {
-  const directory = openSync(dirname(path), constants.O_RDONLY);
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
-  }
+  syncDirectory(dirname(path));
 }
 
 interface CachedSigner {

@@ -1,7 +1,7 @@
 import { bytesOfHex, equalBytes, hexOf } from '../format/bytes.ts';
 import type { VerifyCrypto } from '../format/crypto.ts';
 import type { SignedKeyStatement } from '../format/key-statement.ts';
-import { type Frontier, HASH_BYTES, rootOf } from '../format/merkle-tree.ts';
+import { decodeFrontier, type Frontier, HASH_BYTES, rootOf } from '../format/merkle-tree.ts';
 import type { Agreement } from './compare-past.ts';
 import type { LogBase, LogSource } from './log-source.ts';
 import type { Finding, VerifiedState, VerifyPins, WitnessedSize } from './report.ts';
@@ -57,16 +57,7 @@ export async function beginWalk(source: LogSource, { crypto, pins, start }: Begi
 }
 
 function frontierOf({ size, frontier }: VerifiedState): Frontier | undefined {
-  const roots = frontier.map(bytesOfHex);
-  const isSound = (root: Uint8Array | undefined): root is Uint8Array => root?.length === HASH_BYTES;
-  if (!roots.every(isSound) || roots.length !== bitsIn(size)) return undefined;
-  return { size, roots };
-}
-
-function bitsIn(size: number): number {
-  let bits = 0;
-  for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) bits += rest % 2;
-  return bits;
+  return decodeFrontier(size, bytesOfHex(frontier.join('')) ?? new Uint8Array([0]));
 }
 
 /** The log was pruned beyond where the last verification ended; it must still be the same log up to there. */

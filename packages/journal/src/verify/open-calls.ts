@@ -55,7 +55,7 @@ export function createOpenCalls(from: number, remembered: number = REMEMBERED_CA
       if (oldest === undefined) return;
       calls.delete(oldest[0]);
       if (oldest[1].isDue === true) forgottenDue += 1;
-      // Of a call that is forgotten before it has any anchor, a later one would be found in the map, without the rest.
+      // Entries of that call which are still to come will make a new trace, without what came before.
       forgottenUpTo = at.seq;
     },
     take(id) {

@@ -1,5 +1,6 @@
 import { type JsonValue, parseJson } from '@palyra/primitives';
 import type { ReadQueries } from '@palyra/storage';
+import { newestStoredCheckpoint } from '../cosigned-checkpoint.ts';
 import { base64Of, bytesOfBase64, bytesOfHex } from '../format/bytes.ts';
 import {
   boolean,
@@ -7,22 +8,20 @@ import {
   checkShape,
   choice,
   count,
-  digest,
   list,
   matching,
   object,
   optional,
-  origin,
-  textUpTo,
 } from '../format/check-shape.ts';
 import { parseCheckpoint } from '../format/checkpoint.ts';
 import type { SignedKeyStatement } from '../format/key-statement.ts';
 import { HASH_BYTES } from '../format/merkle-tree.ts';
 import { JournalError } from '../journal-error.ts';
 import { rootVkey } from '../keys/journal-keys.ts';
-import { newestCheckpoint } from '../open-journal.ts';
 import type { JournalSchema, LogRow } from '../store/journal-schema.ts';
 import type { TreeProofs } from '../tree-proofs.ts';
+import { keyStatements, note, vkey } from '../verify/written-log.ts';
+import { keysBefore } from '../written-parts.ts';
 
 /** What a log hands to a witness: its newest checkpoint, and the proof that it continues the one the witness saw. */
 export interface CosignRequest {
@@ -51,33 +50,7 @@ export interface CosignAnswer {
 }
 
 const MAX_REQUEST = 16 * 1024 * 1024;
-/** Of a log whose two keys are rotated every week, for more than a lifetime. */
-const MAX_STATEMENTS = 16_384;
-const MAX_NOTE = 64 * 1024;
-
-const note = textUpTo(MAX_NOTE);
-const vkey = textUpTo(1024);
 const hash: Check<string> = matching(/^[A-Za-z0-9+/]{43}=$/, 'a hash in base64');
-
-const keyStatement: Check<SignedKeyStatement> = object<SignedKeyStatement>({
-  origin,
-  change: choice('activated', 'retired'),
-  role: choice('checkpoint', 'attestation'),
-  public_key: digest,
-  position: count,
-  signature: matching(/^[0-9a-f]{128}$/, 'a signature in lower-case hexadecimal'),
-});
-
-export const keyStatements: Check<readonly SignedKeyStatement[]> = (
-  value,
-  fault,
-): value is readonly SignedKeyStatement[] => {
-  if (!Array.isArray(value) || value.length > MAX_STATEMENTS) {
-    fault.reason = `is not a list of at most ${MAX_STATEMENTS} key statements`;
-    return false;
-  }
-  return value.every((statement) => keyStatement(statement, fault));
-};
 
 const request = object<CosignRequest>({
   format: choice('palyra.checkpoint/1'),
@@ -133,7 +106,7 @@ export async function makeCosignRequest(
   { read, log, proofs }: CosignRequestDeps,
   oldSize: number,
 ): Promise<CosignRequest> {
-  const newest = await newestCheckpoint({ read }, log.number);
+  const { note: newest } = await newestStoredCheckpoint(read, log.number);
   const { checkpoint } = parseCheckpoint(newest);
   if (!Number.isSafeInteger(oldSize) || oldSize < 0 || oldSize > checkpoint.size) {
     throw new JournalError('journal.invalid_query', `The log has ${checkpoint.size} entries, fewer than ${oldSize}.`, {
@@ -145,24 +118,10 @@ export async function makeCosignRequest(
     format: 'palyra.checkpoint/1',
     note: newest,
     root_key: rootVkey(bytesOfHex(log.root_key) ?? new Uint8Array()),
-    keys: await keyStatementsOf(read, log),
+    keys: await keysBefore(read, log, checkpoint.size),
     old_size: oldSize,
     proof: proof.map(base64Of),
   };
-}
-
-/** What the root key has said about the keys of this log, in its order. */
-async function keyStatementsOf(
-  read: ReadQueries<JournalSchema>,
-  log: Pick<LogRow, 'number' | 'origin'>,
-): Promise<readonly SignedKeyStatement[]> {
-  const rows = await read
-    .selectFrom('journal_keys')
-    .select(['change', 'role', 'public_key', 'position', 'signature'])
-    .where('log', '=', log.number)
-    .orderBy('seq')
-    .execute();
-  return rows.map((row) => ({ origin: log.origin, ...row }) as SignedKeyStatement);
 }
 
 function invalid(message: string, cause?: unknown): JournalError {

@@ -19,7 +19,9 @@ import { parseCheckpoint } from '../format/checkpoint.ts';
 import type { SignedKeyStatement } from '../format/key-statement.ts';
 import { JournalError } from '../journal-error.ts';
 import { nodeSha256 } from '../node-crypto.ts';
-import { type CosignRequest, keyStatements } from './cosign-request.ts';
+import { syncDirectory } from '../sync-directory.ts';
+import { keyStatements } from '../verify/written-log.ts';
+import type { CosignRequest } from './cosign-request.ts';
 import { holdLock } from './witness-lock.ts';
 
 /** The largest checkpoint of a log that a witness saw, with what it needs to judge the next. */
@@ -154,15 +156,6 @@ function write(path: string, value: object): void {
     syncDirectory(join(path, '..'));
   } catch (cause) {
     throw fault('What the witness saw could not be kept.', 'Look whether the disk is full.', cause);
-  }
-}
-
-function syncDirectory(path: string): void {
-  const directory = openSync(path, constants.O_RDONLY);
-  try {
-    fsyncSync(directory);
-  } finally {
-    closeSync(directory);
   }
 }
 
