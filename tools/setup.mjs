@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { throwFileFault } from './setup/file-fault.mjs';
+import { launcher } from './setup/launcher-step.mjs';
 import { withLock } from './setup/lock.mjs';
 import { npmDependencies } from './setup/npm-dependencies.mjs';
 import { createReport } from './setup/report.mjs';
@@ -24,7 +25,7 @@ import { ALL_GROUPS } from './system-packages.mjs';
  */
 
 /** In this order. A new part of the set-up is one more step. */
-const STEPS = [npmDependencies, systemPackages];
+const STEPS = [npmDependencies, systemPackages, launcher];
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 

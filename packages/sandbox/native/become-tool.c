@@ -1,0 +1,121 @@
+#include "become-tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "texts.h"
+
+/* One letter and a sentence: read by the launcher, shown to a person. */
+static _Noreturn void give_up(int socket, const char *what) {
+  char message[256];
+  int length = snprintf(message, sizeof message, "E%s: %s", what, strerror(errno));
+  if (write_all(socket, message, (size_t)length) != 0) _exit(126);
+  _exit(126);
+}
+
+static void set_limits(const struct request *request, int socket) {
+  for (int at = 0; at < request->rlimit_count; at += 1) {
+    const struct rlimit_request *limit = &request->rlimits[at];
+    struct rlimit value = {.rlim_cur = limit->soft, .rlim_max = limit->hard};
+    if (setrlimit((__rlimit_resource_t)limit->resource, &value) != 0) give_up(socket, "a limit could not be set");
+  }
+}
+
+/* bubblewrap made a session without a terminal; the tool gets one of its own, and it is the terminal's only one. */
+static void take_terminal(int socket) {
+  setsid();
+  if (ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) give_up(socket, "the terminal could not be taken");
+}
+
+/* With the first bytes go descriptors of the writable tmpfs: through them the launcher sees whether they are full, also
+ * when the sandbox is gone. They give no access to anything. */
+static int send_first(int socket, const void *bytes, size_t length, const struct request *request) {
+  char control[CMSG_SPACE(MAX_TMPFS * sizeof(int))];
+  struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  int fds[MAX_TMPFS], count = 0;
+  for (int at = 0; at < request->tmpfs_count; at += 1) {
+    fds[count] = open(request->tmpfs[at], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fds[count] >= 0) count += 1;
+  }
+  if (count > 0) {
+    memset(control, 0, sizeof control);
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+    memcpy(CMSG_DATA(head), fds, (size_t)count * sizeof(int));
+  }
+  ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+  for (int at = 0; at < count; at += 1) close(fds[at]);
+  return sent == (ssize_t)length ? 0 : -1;
+}
+
+static void tell_facts(const struct request *request, int socket, int isolated) {
+  struct buffer facts = {0};
+  append_file(&facts, FACT_INSIDE, "status", "/proc/self/status");
+  append_file(&facts, FACT_INSIDE, "limits", "/proc/self/limits");
+  append_namespaces(&facts, FACT_INSIDE, "/proc/self/ns");
+  if (isolated) {
+    append_file(&facts, FACT_INSIDE, "mountinfo", "/proc/self/mountinfo");
+    append_file(&facts, FACT_INSIDE, "net/route", "/proc/self/net/route");
+    append_file(&facts, FACT_INSIDE, "net/ipv6_route", "/proc/self/net/ipv6_route");
+    append_file(&facts, FACT_INSIDE, "net/dev", "/proc/self/net/dev");
+  }
+  uint8_t header[5] = {'F'};
+  write_u32(header + 1, (uint32_t)facts.length);
+  if (facts.failed) give_up(socket, "there is no memory for the facts");
+  if (send_first(socket, header, sizeof header, request) != 0 || write_all(socket, facts.bytes, facts.length) != 0) _exit(126);
+  release(&facts);
+}
+
+static void await_word(int socket) {
+  char word;
+  ssize_t got;
+  while ((got = read(socket, &word, 1)) < 0 && errno == EINTR) continue;
+  /* SECURITY: T-20 — no word, no tool: a launcher that died meanwhile has not found everything in order. */
+  if (got != 1 || word != 'G') _exit(126);
+}
+
+_Noreturn void become_tool(const struct request *request, int socket, int isolated) {
+  if (request->has_terminal) take_terminal(socket);
+  if (chdir(request->cwd) != 0) give_up(socket, "the working directory cannot be entered");
+  umask(022);
+  set_limits(request, socket);
+  tell_facts(request, socket, isolated);
+  await_word(socket);
+  /* SECURITY: T-19 — nothing of ours is open in the tool; the socket closes by itself, which says that it runs. */
+  if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) give_up(socket, "descriptors could not be closed");
+  execve(request->tool_path, request->args, request->env);
+  give_up(socket, "the program could not be executed");
+}
+
+static const uint8_t *read_file(int fd, size_t *length) {
+  struct stat stat;
+  if (fstat(fd, &stat) != 0 || stat.st_size <= 0 || stat.st_size > MAX_FRAME) return NULL;
+  uint8_t *bytes = malloc((size_t)stat.st_size);
+  if (bytes == NULL || pread(fd, bytes, (size_t)stat.st_size, 0) != stat.st_size) return NULL;
+  *length = (size_t)stat.st_size;
+  return bytes;
+}
+
+int stage_main(void) {
+  static struct request request;
+  size_t length = 0;
+  const uint8_t *bytes = read_file(STAGE_FILE, &length);
+  if (bytes == NULL || parse_request(bytes, length, &request) != NULL) give_up(STAGE_SOCKET, "the request is unreadable");
+  become_tool(&request, STAGE_SOCKET, 1);
+}

@@ -1,0 +1,81 @@
+#include "job-cgroups.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "texts.h"
+
+static char *joined(const char *directory, const char *file) {
+  char *path;
+  return asprintf(&path, "%s/%s", directory, file) < 0 ? NULL : path;
+}
+
+static const char *make_all(const struct request *request, struct job *job) {
+  for (int at = 0; at < request->cgroup_count; at += 1) {
+    if (mkdir(request->cgroups[at], 0755) != 0) return "a cgroup cannot be made";
+    job->cgroups[job->cgroup_count++] = strdup(request->cgroups[at]);
+  }
+  for (int at = 0; at < request->cgroup_file_count; at += 1) {
+    const struct cgroup_file *file = &request->cgroup_files[at];
+    char *path = joined(request->cgroups[file->group], file->file);
+    if (path == NULL) return "there is no memory for the cgroup";
+    job->cgroup_files[job->cgroup_file_count].path = path;
+    job->cgroup_files[job->cgroup_file_count++].is_setting = file->value != NULL;
+    if (file->value != NULL && write_text(path, file->value) != 0) return "a limit of the cgroup cannot be set";
+  }
+  return NULL;
+}
+
+const char *make_cgroups(const struct request *request, struct job *job) {
+  const char *fault = make_all(request, job);
+  if (fault == NULL) return NULL;
+  int why = errno;
+  remove_cgroups(job);
+  errno = why;
+  return fault;
+}
+
+void append_cgroup_files(const struct job *job, struct buffer *buffer, uint16_t tag) {
+  for (int at = 0; at < job->cgroup_file_count; at += 1) {
+    append_file(buffer, tag, job->cgroup_files[at].path, job->cgroup_files[at].path);
+  }
+}
+
+void stop_forking(const struct job *job) {
+  static const char FILE_NAME[] = "/pids.max";
+  for (int at = 0; at < job->cgroup_file_count; at += 1) {
+    const char *path = job->cgroup_files[at].path;
+    size_t length = strlen(path);
+    if (length < sizeof FILE_NAME || strcmp(path + length - (sizeof FILE_NAME - 1), FILE_NAME) != 0) continue;
+    (void)write_text(path, "0");
+  }
+}
+
+uint64_t cpu_ms(const struct job *job) {
+  char text[1024];
+  if (job->cpu_counter == NULL || read_text(job->cpu_counter, text, sizeof text) <= 0) return 0;
+  if (job->cpu_counter_unit == 0) return strtoull(text, NULL, 10) / 1000000;
+  const char *usage = strstr(text, "usage_usec ");
+  return usage == NULL ? 0 : strtoull(usage + strlen("usage_usec "), NULL, 10) / 1000;
+}
+
+/* Everything in them was reaped, but the kernel may take a moment to see it. */
+static void remove_patiently(const char *directory) {
+  for (int attempt = 0; attempt < 50; attempt += 1) {
+    if (rmdir(directory) == 0 || errno != EBUSY) return;
+    usleep(2000);
+  }
+}
+
+void remove_cgroups(struct job *job) {
+  while (job->cgroup_count > 0) {
+    char *directory = job->cgroups[--job->cgroup_count];
+    remove_patiently(directory);
+    free(directory);
+  }
+  while (job->cgroup_file_count > 0) free(job->cgroup_files[--job->cgroup_file_count].path);
+}

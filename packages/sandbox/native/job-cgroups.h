@@ -1,0 +1,16 @@
+#ifndef PALYRA_JOB_CGROUPS_H
+#define PALYRA_JOB_CGROUPS_H
+
+#include "job.h"
+
+/* NULL, or what failed, with errno; then nothing of it is left. */
+const char *make_cgroups(const struct request *request, struct job *job);
+/* Everything that was set and is counted, as it is now. */
+void append_cgroup_files(const struct job *job, struct buffer *buffer, uint16_t tag);
+/* So that nothing forks while it is being killed. */
+void stop_forking(const struct job *job);
+/* CPU time of all processes so far; 0 where nobody counts. */
+uint64_t cpu_ms(const struct job *job);
+void remove_cgroups(struct job *job);
+
+#endif

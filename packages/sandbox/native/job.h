@@ -1,0 +1,56 @@
+/* One running command, as the launcher sees it. */
+#ifndef PALYRA_JOB_H
+#define PALYRA_JOB_H
+
+#include <sys/types.h>
+
+#include "request.h"
+#include "start-job.h"
+
+/* Input that palyrad may send before some of it was taken. */
+#define STDIN_WINDOW (256u * 1024)
+
+enum phase {
+  JOB_FREE = 0,
+  JOB_PREPARING, /* no facts yet */
+  JOB_MEASURED,  /* facts are with palyrad */
+  JOB_STARTING,  /* the word was given */
+  JOB_RUNNING,   /* the tool's own code */
+};
+
+struct job {
+  enum phase phase;
+  uint32_t id;
+  struct started fds;
+  pid_t tool; /* as the host sees it */
+  int tool_pidfd;
+  /* What the process that becomes the tool has said so far. */
+  struct buffer said;
+  char failure[256];
+  int landlock_rules;
+  int tmpfs[MAX_TMPFS];
+  int tmpfs_count;
+  int is_wrapped, has_terminal;
+  uint64_t credit;
+  struct buffer input; /* not yet written */
+  int input_ends;
+  uint64_t started_us, wall_deadline_us, idle_us, idle_deadline_us;
+  uint64_t output_limit, output_bytes;
+  enum reason reason;
+  int is_killed;
+  int has_report;
+  struct keeper_report report;
+  /* Copies, because the request is gone by then. */
+  char *cgroups[MAX_CGROUPS];
+  int cgroup_count;
+  struct {
+    char *path;
+    int is_setting;
+  } cgroup_files[MAX_CGROUP_FILES];
+  int cgroup_file_count;
+  char *cpu_counter;
+  uint8_t cpu_counter_unit;
+  uint64_t cpu_limit_ms;
+};
+
+#endif

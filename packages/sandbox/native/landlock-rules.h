@@ -1,0 +1,15 @@
+#ifndef PALYRA_LANDLOCK_RULES_H
+#define PALYRA_LANDLOCK_RULES_H
+
+#include "request.h"
+
+/* The newest version the kernel knows; 0 without Landlock. */
+int landlock_version(void);
+
+/* A ruleset for these rules, kept for the next job with the same ones; -1 with errno. `rules` gets how many it has. */
+int landlock_ruleset(const struct request *request, int *rules);
+
+/* From here on this process reaches nothing else; -1 with errno. */
+int landlock_enter(int ruleset);
+
+#endif

@@ -1,0 +1,667 @@
+/* palyra-launcher: starts tools for palyrad and nothing else. It is small so that forking is cheap, has no name in the
+ * file system so that nobody else can speak to it, and ends with palyrad. See README.md for what happens to a request. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "become-tool.h"
+#include "job-cgroups.h"
+#include "landlock-rules.h"
+#include "texts.h"
+
+#define CONTROL 3
+#define MAX_JOBS 256
+/* What waits to be read by palyrad; above it no tool's output is read, so the tools wait too. */
+#define MAX_OUTGOING (1024u * 1024)
+#define TICK_US 100000
+
+static struct job jobs[MAX_JOBS];
+static struct host host;
+static struct buffer incoming, outgoing;
+static uint64_t skip; /* of a frame that is too long to be one of ours */
+static struct request request;
+
+static uint64_t now_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Speaking to palyrad. */
+
+static void send_frame(uint8_t kind, uint32_t job, const void *payload, size_t length) {
+  uint8_t header[FRAME_HEADER];
+  write_u32(header, (uint32_t)length);
+  header[4] = kind;
+  write_u32(header + 5, job);
+  append(&outgoing, header, sizeof header);
+  append(&outgoing, payload, length);
+  /* Without memory there is no way to say so: end, and every tool with us. */
+  if (outgoing.failed) _exit(70);
+}
+
+static void send_failure(uint32_t job, const char *what, int why) {
+  char text[320];
+  int length = why == 0 ? snprintf(text, sizeof text, "%s", what) : snprintf(text, sizeof text, "%s: %s", what, strerror(why));
+  send_frame(FRAME_FAILED, job, text, (size_t)length);
+}
+
+static int flush_outgoing(void) {
+  size_t sent = 0;
+  while (sent < outgoing.length) {
+    ssize_t written = send(CONTROL, outgoing.bytes + sent, outgoing.length - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (written < 0) return -1;
+    sent += (size_t)written;
+  }
+  memmove(outgoing.bytes, outgoing.bytes + sent, outgoing.length - sent);
+  outgoing.length -= sent;
+  return 0;
+}
+
+/* The life of a job. */
+
+static void close_fd(int *fd) {
+  if (*fd >= 0) close(*fd);
+  *fd = -1;
+}
+
+static struct job *find_job(uint32_t id) {
+  for (int at = 0; at < MAX_JOBS; at += 1) {
+    if (jobs[at].phase != JOB_FREE && jobs[at].id == id) return &jobs[at];
+  }
+  return NULL;
+}
+
+static struct job *free_place(void) {
+  for (int at = 0; at < MAX_JOBS; at += 1) {
+    if (jobs[at].phase == JOB_FREE) return &jobs[at];
+  }
+  return NULL;
+}
+
+static void end_job(struct job *job, enum reason reason) {
+  if (job->is_killed || job->has_report) return;
+  job->is_killed = 1;
+  if (job->reason == REASON_NONE) job->reason = reason;
+  stop_forking(job);
+  kill(job->fds.keeper, SIGTERM);
+}
+
+static void forget_job(struct job *job) {
+  close_fd(&job->fds.input);
+  close_fd(&job->fds.output);
+  close_fd(&job->fds.errors);
+  close_fd(&job->fds.stage);
+  close_fd(&job->fds.report);
+  close_fd(&job->tool_pidfd);
+  while (job->tmpfs_count > 0) close(job->tmpfs[--job->tmpfs_count]);
+  release(&job->said);
+  release(&job->input);
+  remove_cgroups(job);
+  free(job->cpu_counter);
+  job->cpu_counter = NULL;
+  job->phase = JOB_FREE;
+}
+
+static const char *begin(struct job *job) {
+  const char *fault = make_cgroups(&request, job);
+  if (fault != NULL) return fault;
+  if (request.landlock_count > 0 && landlock_ruleset(&request, &job->landlock_rules) < 0) return "Landlock refused the rules";
+  return start_job(&request, &host, &job->fds);
+}
+
+static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
+  struct job *job = free_place();
+  const char *fault = parse_request(payload, length, &request);
+  if (fault == NULL && job == NULL) fault = "Too many commands are running.";
+  if (fault == NULL && find_job(id) != NULL) fault = "There is a job of this number.";
+  if (fault != NULL) {
+    send_failure(id, fault, 0);
+    release_request(&request);
+    return;
+  }
+  memset(job, 0, sizeof *job);
+  job->fds = (struct started){.keeper = -1, .input = -1, .output = -1, .errors = -1, .stage = -1, .report = -1};
+  job->id = id;
+  job->tool_pidfd = -1;
+  job->is_wrapped = request.wrapper_count > 0;
+  job->has_terminal = request.has_terminal;
+  fault = begin(job);
+  if (fault != NULL) {
+    send_failure(id, fault, errno);
+    forget_job(job);
+    release_request(&request);
+    return;
+  }
+  job->phase = JOB_PREPARING;
+  job->started_us = now_us();
+  job->wall_deadline_us = request.wall_ms == 0 ? 0 : job->started_us + request.wall_ms * 1000;
+  job->idle_us = request.idle_ms * 1000;
+  job->idle_deadline_us = job->idle_us == 0 ? 0 : job->started_us + job->idle_us;
+  job->output_limit = request.output_bytes;
+  job->cpu_limit_ms = request.cpu_ms;
+  job->cpu_counter = request.cpu_counter == NULL ? NULL : strdup(request.cpu_counter);
+  job->cpu_counter_unit = request.cpu_counter_unit;
+  release_request(&request);
+}
+
+/* What the host knows of the process that becomes the tool, and of bubblewrap's init, which is its parent. */
+
+static void append_process(struct buffer *facts, pid_t pid) {
+  uint8_t number[4];
+  char path[64];
+  write_u32(number, (uint32_t)pid);
+  append_item(facts, FACT_OUTSIDE_PROCESS, number, sizeof number);
+  snprintf(path, sizeof path, "/proc/%d/status", pid);
+  append_file(facts, FACT_OUTSIDE, "status", path);
+  snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
+  append_file(facts, FACT_OUTSIDE, "cgroup", path);
+  snprintf(path, sizeof path, "/proc/%d/ns", pid);
+  append_namespaces(facts, FACT_OUTSIDE, path);
+}
+
+/* SECURITY: T-43 — bubblewrap's init loads its filter after it has made the tool: the tool waits for that, too. */
+static void await_filter(pid_t init) {
+  char path[64], status[4096];
+  snprintf(path, sizeof path, "/proc/%d/status", init);
+  for (int attempt = 0; attempt < 100; attempt += 1) {
+    if (read_text(path, status, sizeof status) <= 0 || strstr(status, "\nSeccomp:\t2") != NULL) return;
+    usleep(200);
+  }
+}
+
+static pid_t parent_of_tool(pid_t tool) {
+  char path[64], status[4096];
+  snprintf(path, sizeof path, "/proc/%d/status", tool);
+  if (read_text(path, status, sizeof status) <= 0) return 0;
+  const char *line = strstr(status, "\nPPid:");
+  return line == NULL ? 0 : atoi(line + strlen("\nPPid:"));
+}
+
+static void tell_facts(struct job *job) {
+  struct buffer facts = {0};
+  uint8_t rules[4];
+  append(&facts, job->said.bytes + 5, job->said.length - 5);
+  append_process(&facts, job->tool);
+  if (job->is_wrapped) {
+    pid_t init = parent_of_tool(job->tool);
+    await_filter(init);
+    append_process(&facts, init);
+  }
+  append_namespaces(&facts, FACT_HOST_NAMESPACE, "/proc/self/ns");
+  append_cgroup_files(job, &facts, FACT_CGROUP_FILE);
+  write_u32(rules, (uint32_t)job->landlock_rules);
+  append_item(&facts, FACT_LANDLOCK_RULES, rules, sizeof rules);
+  if (facts.failed) _exit(70);
+  send_frame(FRAME_FACTS, job->id, facts.bytes, facts.length);
+  release(&facts);
+  job->tool_pidfd = (int)syscall(SYS_pidfd_open, job->tool, 0);
+  job->phase = JOB_MEASURED;
+}
+
+static void on_stage_end(struct job *job) {
+  close_fd(&job->fds.stage);
+  if (job->said.length > 0 && job->said.bytes[0] == 'E') {
+    size_t length = job->said.length - 1;
+    if (length >= sizeof job->failure) length = sizeof job->failure - 1;
+    memcpy(job->failure, job->said.bytes + 1, length);
+    job->failure[length] = 0;
+  } else if (job->phase == JOB_STARTING) {
+    job->phase = JOB_RUNNING;
+  }
+}
+
+/* Who speaks, and what it hands over: at most once, and never to a tool. */
+static void take_ancillary(struct job *job, const struct cmsghdr *head) {
+  if (head->cmsg_level != SOL_SOCKET) return;
+  if (head->cmsg_type == SCM_CREDENTIALS) {
+    struct ucred speaker;
+    memcpy(&speaker, CMSG_DATA(head), sizeof speaker);
+    job->tool = speaker.pid;
+  }
+  if (head->cmsg_type != SCM_RIGHTS) return;
+  size_t count = (head->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  for (size_t at = 0; at < count; at += 1) {
+    int fd;
+    memcpy(&fd, CMSG_DATA(head) + at * sizeof fd, sizeof fd);
+    if (job->tmpfs_count < MAX_TMPFS) job->tmpfs[job->tmpfs_count++] = fd;
+    else close(fd);
+  }
+}
+
+static void hear_stage(struct job *job) {
+  char bytes[16384], control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(MAX_TMPFS * sizeof(int))];
+  struct iovec part = {.iov_base = bytes, .iov_len = sizeof bytes};
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+  ssize_t got = recvmsg(job->fds.stage, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {
+    on_stage_end(job);
+    return;
+  }
+  for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head != NULL; head = CMSG_NXTHDR(&message, head)) {
+    take_ancillary(job, head);
+  }
+  if (job->said.length + (size_t)got > MAX_FRAME) {
+    end_job(job, REASON_CANCELLED);
+    return;
+  }
+  append(&job->said, bytes, (size_t)got);
+  if (job->said.failed) _exit(70);
+  if (job->phase != JOB_PREPARING || job->said.bytes[0] != 'F' || job->said.length < 5) return;
+  if (job->said.length - 5 >= read_u32(job->said.bytes + 1)) tell_facts(job);
+}
+
+static void on_go(struct job *job) {
+  if (job->phase != JOB_MEASURED) return;
+  job->phase = JOB_STARTING;
+  release(&job->said);
+  if (send(job->fds.stage, "G", 1, MSG_NOSIGNAL) != 1) end_job(job, REASON_CANCELLED);
+}
+
+/* Streams. */
+
+static int wants_output(const struct job *job, int fd) {
+  return fd >= 0 && job->credit > 0 && outgoing.length < MAX_OUTGOING;
+}
+
+static void take_output(struct job *job, int *fd, uint8_t kind) {
+  static uint8_t chunk[MAX_CHUNK];
+  size_t most = job->credit < sizeof chunk ? (size_t)job->credit : sizeof chunk;
+  ssize_t got = read(*fd, chunk, most);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  /* A terminal that nobody has open any more says EIO. */
+  if (got <= 0) {
+    if (job->has_terminal) close_fd(&job->fds.input);
+    close_fd(fd);
+    return;
+  }
+  job->idle_deadline_us = job->idle_us == 0 ? 0 : now_us() + job->idle_us;
+  uint64_t left = job->output_limit - job->output_bytes;
+  size_t passed = (uint64_t)got > left ? (size_t)left : (size_t)got;
+  job->output_bytes += passed;
+  job->credit -= passed;
+  if (passed > 0) send_frame(kind, job->id, chunk, passed);
+  if (passed < (size_t)got) end_job(job, REASON_OUTPUT);
+}
+
+static int input_fd(const struct job *job) { return job->has_terminal ? job->fds.output : job->fds.input; }
+
+static void give_input(struct job *job) {
+  int fd = input_fd(job);
+  size_t given = 0;
+  while (fd >= 0 && given < job->input.length) {
+    ssize_t written = write(fd, job->input.bytes + given, job->input.length - given);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) break;
+    /* Nobody reads it any more: taken, and gone. */
+    if (written < 0) given = job->input.length;
+    else given += (size_t)written;
+  }
+  if (fd < 0) given = job->input.length;
+  if (given > 0) {
+    uint8_t taken[4];
+    write_u32(taken, (uint32_t)given);
+    send_frame(FRAME_STDIN_TAKEN, job->id, taken, sizeof taken);
+    memmove(job->input.bytes, job->input.bytes + given, job->input.length - given);
+    job->input.length -= given;
+  }
+  if (job->input_ends && job->input.length == 0 && !job->has_terminal) close_fd(&job->fds.input);
+}
+
+static void on_input(struct job *job, const uint8_t *bytes, size_t length) {
+  if (job->input.length + length > STDIN_WINDOW) {
+    end_job(job, REASON_CANCELLED);
+    return;
+  }
+  append(&job->input, bytes, length);
+  if (job->input.failed) _exit(70);
+  give_input(job);
+}
+
+static void on_resize(const struct job *job, const uint8_t *payload, size_t length) {
+  if (!job->has_terminal || length != 4 || job->fds.output < 0) return;
+  struct winsize size = {.ws_row = read_u16(payload), .ws_col = read_u16(payload + 2)};
+  ioctl(job->fds.output, TIOCSWINSZ, &size);
+}
+
+/* The end. */
+
+struct exit_info {
+  uint64_t mask, cgroup;
+  uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
+  int32_t exit_code;
+  uint64_t more[16];
+};
+#define PIDFD_GET_INFO _IOWR(0xFF, 11, struct { uint64_t words[8]; })
+#define PIDFD_INFO_EXIT (1ull << 3)
+
+/* How the tool itself ended. bubblewrap says 128 + n for a signal, as shells do; since Linux 6.15 the kernel tells. */
+static int exact_status(const struct job *job, int *status) {
+  struct exit_info info;
+  memset(&info, 0, sizeof info);
+  info.mask = PIDFD_INFO_EXIT;
+  if (job->tool_pidfd < 0 || ioctl(job->tool_pidfd, PIDFD_GET_INFO, &info) != 0) return 0;
+  if ((info.mask & PIDFD_INFO_EXIT) == 0) return 0;
+  *status = info.exit_code;
+  return 1;
+}
+
+static void append_status(const struct job *job, struct buffer *ended) {
+  uint8_t bytes[10];
+  int status = job->report.wait_status;
+  int exact = !job->is_wrapped || exact_status(job, &status);
+  uint32_t code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0;
+  uint32_t signal_number = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
+  if (!exact && code > 128 && code <= 128 + 64) {
+    signal_number = code - 128;
+    code = 0;
+  }
+  write_u32(bytes, code);
+  write_u32(bytes + 4, signal_number);
+  bytes[8] = (uint8_t)exact;
+  bytes[9] = (uint8_t)job->reason;
+  append_item(ended, ENDED_STATUS, bytes, sizeof bytes);
+}
+
+static void append_usage(const struct job *job, struct buffer *ended) {
+  uint8_t bytes[40];
+  write_u64(bytes, job->report.user_us);
+  write_u64(bytes + 8, job->report.system_us);
+  write_u64(bytes + 16, job->report.max_rss_bytes);
+  write_u64(bytes + 24, now_us() - job->started_us);
+  write_u64(bytes + 32, job->output_bytes);
+  append_item(ended, ENDED_USAGE, bytes, sizeof bytes);
+}
+
+/* Less than a page is nothing. */
+static uint8_t is_full(const struct job *job) {
+  for (int at = 0; at < job->tmpfs_count; at += 1) {
+    struct statfs room;
+    if (fstatfs(job->tmpfs[at], &room) == 0 && room.f_blocks > 0 && room.f_bfree == 0) return 1;
+  }
+  return 0;
+}
+
+static void tell_end(struct job *job) {
+  if (job->failure[0] != 0 && job->reason == REASON_NONE) {
+    send_failure(job->id, job->failure, 0);
+  } else {
+    struct buffer ended = {0};
+    uint8_t full = is_full(job);
+    uint8_t was_started = job->phase >= JOB_STARTING && job->failure[0] == 0;
+    append_status(job, &ended);
+    append_usage(job, &ended);
+    append_cgroup_files(job, &ended, ENDED_CGROUP_FILE);
+    append_item(&ended, ENDED_STARTED, &was_started, 1);
+    append_item(&ended, ENDED_FULL, &full, 1);
+    if (ended.failed) _exit(70);
+    send_frame(FRAME_ENDED, job->id, ended.bytes, ended.length);
+    release(&ended);
+  }
+  waitpid(job->fds.keeper, NULL, 0);
+  forget_job(job);
+}
+
+static void hear_keeper(struct job *job) {
+  ssize_t got = read(job->fds.report, &job->report, sizeof job->report);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  /* Killed before it could write: as if the tool had been. */
+  if (got != (ssize_t)sizeof job->report) job->report.wait_status = SIGKILL;
+  job->has_report = 1;
+  close_fd(&job->fds.report);
+}
+
+/* After everybody is dead, what they wrote is still in the pipes, and palyrad may not have asked for it yet. */
+static int has_ended(struct job *job) {
+  if (!job->has_report) return 0;
+  while (job->fds.stage >= 0) {
+    hear_stage(job);
+    if (job->fds.stage < 0) break;
+    struct pollfd more = {.fd = job->fds.stage, .events = POLLIN};
+    if (poll(&more, 1, 0) <= 0) break;
+  }
+  if (job->reason == REASON_OUTPUT) return 1;
+  int *const streams[] = {&job->fds.output, &job->fds.errors};
+  for (int at = 0; at < 2; at += 1) {
+    if (*streams[at] < 0) continue;
+    struct pollfd more = {.fd = *streams[at], .events = POLLIN};
+    if (poll(&more, 1, 0) > 0 && (more.revents & POLLIN)) return 0;
+  }
+  return 1;
+}
+
+static void watch(struct job *job, uint64_t now) {
+  if (job->wall_deadline_us != 0 && now >= job->wall_deadline_us) end_job(job, REASON_WALL);
+  if (job->idle_deadline_us != 0 && now >= job->idle_deadline_us && job->credit > 0) end_job(job, REASON_IDLE);
+  if (job->cpu_limit_ms != 0 && job->phase == JOB_RUNNING && cpu_ms(job) >= job->cpu_limit_ms) end_job(job, REASON_CPU);
+}
+
+/* Hearing palyrad. */
+
+static void on_frame(uint8_t kind, uint32_t id, const uint8_t *payload, size_t length) {
+  if (kind == FRAME_START) {
+    on_start(id, payload, length);
+    return;
+  }
+  struct job *job = find_job(id);
+  /* It has ended meanwhile; palyrad will read that in a moment. */
+  if (job == NULL) return;
+  switch (kind) {
+    case FRAME_GO: on_go(job); break;
+    case FRAME_KILL: end_job(job, REASON_CANCELLED); break;
+    case FRAME_STDIN: on_input(job, payload, length); break;
+    case FRAME_STDIN_END:
+      job->input_ends = 1;
+      give_input(job);
+      break;
+    case FRAME_CREDIT:
+      if (length == 4) job->credit += read_u32(payload);
+      break;
+    case FRAME_RESIZE: on_resize(job, payload, length); break;
+    default: send_failure(id, "A frame is of an unknown kind.", 0); end_job(job, REASON_CANCELLED);
+  }
+}
+
+static void take_frames(void) {
+  size_t at = 0;
+  while (skip == 0 && incoming.length - at >= FRAME_HEADER) {
+    const uint8_t *header = incoming.bytes + at;
+    uint32_t length = read_u32(header), id = read_u32(header + 5);
+    if (length > MAX_FRAME) {
+      send_failure(id, "A frame is too long.", 0);
+      skip = length;
+      at += FRAME_HEADER;
+      break;
+    }
+    if (incoming.length - at - FRAME_HEADER < length) break;
+    on_frame(header[4], id, header + FRAME_HEADER, length);
+    at += FRAME_HEADER + (size_t)length;
+  }
+  memmove(incoming.bytes, incoming.bytes + at, incoming.length - at);
+  incoming.length -= at;
+}
+
+static void skip_bytes(void) {
+  size_t skipped = skip < incoming.length ? (size_t)skip : incoming.length;
+  memmove(incoming.bytes, incoming.bytes + skipped, incoming.length - skipped);
+  incoming.length -= skipped;
+  skip -= skipped;
+}
+
+/* 0, or -1 when palyrad is gone. */
+static int hear_palyrad(void) {
+  static uint8_t chunk[MAX_CHUNK];
+  ssize_t got = recv(CONTROL, chunk, sizeof chunk, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+  if (got <= 0) return -1;
+  append(&incoming, chunk, (size_t)got);
+  if (incoming.failed) _exit(70);
+  do {
+    skip_bytes();
+    take_frames();
+  } while (skip > 0 && incoming.length > 0);
+  return 0;
+}
+
+/* The loop. */
+
+#define PER_JOB 6
+static struct pollfd polled[1 + MAX_JOBS * PER_JOB];
+
+static void poll_for(size_t at, int fd, short events) { polled[at] = (struct pollfd){.fd = fd, .events = events}; }
+
+static size_t list_polled(void) {
+  size_t count = 0;
+  poll_for(count++, CONTROL, (short)(POLLIN | (outgoing.length > 0 ? POLLOUT : 0)));
+  for (int at = 0; at < MAX_JOBS; at += 1) {
+    struct job *job = &jobs[at];
+    if (job->phase == JOB_FREE) continue;
+    poll_for(count++, job->fds.stage, POLLIN);
+    poll_for(count++, job->fds.report, POLLIN);
+    poll_for(count++, wants_output(job, job->fds.output) ? job->fds.output : -1, POLLIN);
+    poll_for(count++, wants_output(job, job->fds.errors) ? job->fds.errors : -1, POLLIN);
+    poll_for(count++, job->input.length > 0 ? input_fd(job) : -1, POLLOUT);
+  }
+  return count;
+}
+
+static int poll_timeout(uint64_t now) {
+  uint64_t next = UINT64_MAX;
+  for (int at = 0; at < MAX_JOBS; at += 1) {
+    const struct job *job = &jobs[at];
+    if (job->phase == JOB_FREE || job->is_killed) continue;
+    if (job->wall_deadline_us != 0 && job->wall_deadline_us < next) next = job->wall_deadline_us;
+    if (job->idle_deadline_us != 0 && job->credit > 0 && job->idle_deadline_us < next) next = job->idle_deadline_us;
+    if (job->cpu_limit_ms != 0 && now + TICK_US < next) next = now + TICK_US;
+  }
+  if (next == UINT64_MAX) return -1;
+  uint64_t wait = next <= now ? 0 : (next - now) / 1000 + 1;
+  return wait > 60000 ? 60000 : (int)wait;
+}
+
+static void serve_jobs(size_t count) {
+  size_t slot = 1;
+  for (int at = 0; at < MAX_JOBS && slot < count; at += 1) {
+    struct job *job = &jobs[at];
+    if (job->phase == JOB_FREE) continue;
+    const struct pollfd *of = &polled[slot];
+    slot += 5;
+    if (of[0].revents != 0 && job->fds.stage >= 0) hear_stage(job);
+    if (of[1].revents != 0 && job->fds.report >= 0) hear_keeper(job);
+    if (of[2].revents != 0 && job->fds.output >= 0) take_output(job, &job->fds.output, FRAME_STDOUT);
+    if (of[3].revents != 0 && job->fds.errors >= 0 && job->credit > 0) take_output(job, &job->fds.errors, FRAME_STDERR);
+    if (of[4].revents != 0) give_input(job);
+  }
+}
+
+static void settle_jobs(void) {
+  uint64_t now = now_us();
+  for (int at = 0; at < MAX_JOBS; at += 1) {
+    struct job *job = &jobs[at];
+    if (job->phase == JOB_FREE) continue;
+    watch(job, now);
+    if (has_ended(job)) tell_end(job);
+  }
+}
+
+/* SECURITY: T-16 — palyrad is gone, and nothing that it started may outlive it. */
+static void end_everything(void) {
+  for (int at = 0; at < MAX_JOBS; at += 1) {
+    if (jobs[at].phase != JOB_FREE) end_job(&jobs[at], REASON_CANCELLED);
+  }
+  for (int at = 0; at < MAX_JOBS; at += 1) {
+    if (jobs[at].phase == JOB_FREE) continue;
+    /* A tool that waits for its output to be read must not keep its keeper waiting. */
+    close_fd(&jobs[at].fds.output);
+    close_fd(&jobs[at].fds.errors);
+    waitpid(jobs[at].fds.keeper, NULL, 0);
+    forget_job(&jobs[at]);
+  }
+}
+
+static void serve(void) {
+  for (;;) {
+    uint64_t now = now_us();
+    size_t count = list_polled();
+    int ready = poll(polled, count, poll_timeout(now));
+    if (ready < 0 && errno != EINTR) break;
+    if (ready > 0) {
+      serve_jobs(count);
+      if (polled[0].revents & (POLLIN | POLLHUP | POLLERR) && hear_palyrad() != 0) break;
+    }
+    settle_jobs();
+    if (flush_outgoing() != 0) break;
+  }
+  end_everything();
+}
+
+/* Filters that we are under ourselves, in a container for example: a tool's own must come on top of them. */
+static int own_filters(void) {
+  char status[4096];
+  if (read_text("/proc/self/status", status, sizeof status) <= 0) return 0;
+  const char *line = strstr(status, "\nSeccomp_filters:");
+  return line == NULL ? 0 : atoi(line + strlen("\nSeccomp_filters:"));
+}
+
+static void say_hello(void) {
+  char text[512], stat[512];
+  unsigned long long ticks = 0;
+  if (read_text("/proc/self/stat", stat, sizeof stat) > 0) {
+    const char *after = strrchr(stat, ')');
+    if (after != NULL) sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ticks);
+  }
+  int length = snprintf(text, sizeof text, "version=%d\npid=%d\nstart=%llu\nuid=%u\ngid=%u\nlandlock=%d\nfilters=%d\n", WIRE_VERSION,
+    getpid(), ticks, geteuid(), getegid(), landlock_version(), own_filters());
+  send_frame(FRAME_HELLO, 0, text, (size_t)length);
+}
+
+static const char *protect_ourselves(void) {
+  /* SECURITY: T-40 — or whoever has our uid writes into our memory and starts what it likes. */
+  if (prctl(PR_SET_DUMPABLE, 0) != 0) return "cannot be made undumpable";
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return "cannot become a subreaper";
+  struct rlimit none = {0, 0};
+  setrlimit(RLIMIT_CORE, &none);
+  signal(SIGPIPE, SIG_IGN);
+  /* Ctrl-C in palyrad's terminal is palyrad's affair: it will tell us, or be gone. */
+  setsid();
+  if (close_range(CONTROL + 1, ~0U, 0) != 0) return "cannot close what it inherited";
+  fcntl(CONTROL, F_SETFD, FD_CLOEXEC);
+  host.is_root = geteuid() == 0;
+  host.own_program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  return host.own_program < 0 ? "cannot open itself" : NULL;
+}
+
+int main(int count, char **arguments) {
+  if (count == 2 && strcmp(arguments[1], "stage") == 0) return stage_main();
+  int type;
+  socklen_t length = sizeof type;
+  if (count != 1 || getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM) {
+    fputs("palyra-launcher is started by palyrad, with a socket as descriptor 3.\n", stderr);
+    return 64;
+  }
+  const char *fault = protect_ourselves();
+  if (fault != NULL) {
+    fprintf(stderr, "palyra-launcher %s: %s\n", fault, strerror(errno));
+    return 71;
+  }
+  say_hello();
+  serve();
+  return 0;
+}

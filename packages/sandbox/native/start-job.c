@@ -1,0 +1,307 @@
+#include "start-job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "become-tool.h"
+#include "kill-tree.h"
+#include "landlock-rules.h"
+#include "staged-mounts.h"
+#include "texts.h"
+
+/* Everything that is made before the first fork. */
+struct prepared {
+  int child_input, child_output, child_errors, child_stage, keeper_report;
+  int stage_file;
+  int data[MAX_DATA];
+  int idmap, ruleset;
+};
+
+static int memory_file(const char *name, const void *bytes, size_t length) {
+  int fd = memfd_create(name, MFD_CLOEXEC);
+  if (fd < 0) return -1;
+  if (write_all(fd, bytes, length) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
+    close(fd);
+    return -1;
+  }
+  return fd;
+}
+
+static const char *open_terminal(const struct request *request, struct prepared *p, struct started *s) {
+  int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  if (master < 0 || unlockpt(master) != 0) return "a terminal cannot be made";
+  struct winsize size = {.ws_row = request->rows, .ws_col = request->columns};
+  ioctl(master, TIOCSWINSZ, &size);
+  int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (slave < 0) return "a terminal cannot be opened";
+  s->output = master;
+  p->child_input = p->child_output = p->child_errors = slave;
+  return NULL;
+}
+
+static const char *open_pipes(const struct request *request, struct prepared *p, struct started *s) {
+  int input[2], output[2], errors[2];
+  if (pipe2(output, O_CLOEXEC) != 0 || pipe2(errors, O_CLOEXEC) != 0) return "pipes cannot be made";
+  s->output = output[0];
+  p->child_output = output[1];
+  s->errors = errors[0];
+  p->child_errors = errors[1];
+  if (request->has_stdin) {
+    if (pipe2(input, O_CLOEXEC) != 0) return "pipes cannot be made";
+    p->child_input = input[0];
+    s->input = input[1];
+    fcntl(s->input, F_SETFL, O_NONBLOCK);
+  } else {
+    p->child_input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  }
+  fcntl(s->output, F_SETFL, O_NONBLOCK);
+  fcntl(s->errors, F_SETFL, O_NONBLOCK);
+  return NULL;
+}
+
+static const char *open_channels(struct prepared *p, struct started *s) {
+  int stage[2], report[2];
+  const int yes = 1;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, stage) != 0) return "a socket pair cannot be made";
+  s->stage = stage[0];
+  p->child_stage = stage[1];
+  fcntl(s->stage, F_SETFL, O_NONBLOCK);
+  /* The kernel says who speaks: a process cannot lie about its host pid and uid. */
+  if (setsockopt(s->stage, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0) return "credentials cannot be had";
+  if (pipe2(report, O_CLOEXEC) != 0) return "pipes cannot be made";
+  s->report = report[0];
+  p->keeper_report = report[1];
+  fcntl(s->report, F_SETFL, O_NONBLOCK);
+  return NULL;
+}
+
+static const char *open_data(const struct request *request, struct prepared *p) {
+  for (int at = 0; at < request->data_count; at += 1) {
+    p->data[at] = memory_file("palyra-data", request->data[at].bytes, request->data[at].length);
+    if (p->data[at] < 0) return "data cannot be passed on";
+  }
+  if (request->wrapper_count == 0) return NULL;
+  p->stage_file = memory_file("palyra-stage", request->for_stage.bytes, request->for_stage.length);
+  return p->stage_file < 0 ? "data cannot be passed on" : NULL;
+}
+
+static int needs_idmap(const struct request *request) {
+  for (int at = 0; at < request->staged_count; at += 1) {
+    if (request->staged[at].flags & STAGED_IDMAP) return 1;
+  }
+  return 0;
+}
+
+static const char *prepare(const struct request *request, const struct host *host, struct prepared *p, struct started *s) {
+  /* SECURITY: T-42 — root never runs a tool as itself. */
+  if (host->is_root && !request->has_identity) return "a tool may not be root";
+  if (!host->is_root && (request->has_identity || request->staged_count > 0)) return "only root can give a tool another user";
+  const char *fault = request->has_terminal ? open_terminal(request, p, s) : open_pipes(request, p, s);
+  if (fault == NULL) fault = open_channels(p, s);
+  if (fault == NULL) fault = open_data(request, p);
+  if (fault != NULL) return fault;
+  if (needs_idmap(request) && (p->idmap = idmap_namespace(request->uid, request->gid)) < 0) return "ids cannot be mapped";
+  int rules;
+  if (request->landlock_count > 0 && (p->ruleset = landlock_ruleset(request, &rules)) < 0) return "Landlock refused the rules";
+  return NULL;
+}
+
+/* In the process that becomes the tool. */
+
+static _Noreturn void fail(int stage, const char *what) {
+  char message[256];
+  int length = snprintf(message, sizeof message, "E%s: %s", what, strerror(errno));
+  (void)!write(stage, message, (size_t)length);
+  _exit(126);
+}
+
+static void join_cgroups(const struct request *request, int stage) {
+  for (int at = 0; at < request->cgroup_count; at += 1) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/cgroup.procs", request->cgroups[at]);
+    if (write_text(path, "0") != 0) fail(stage, "the cgroup cannot be joined");
+  }
+}
+
+/* SECURITY: T-42 — before bubblewrap, which would only rename: a uid inside a namespace is what it is outside. */
+static void take_identity(const struct request *request, int stage) {
+  if (!request->has_identity) return;
+  if (setgroups(0, NULL) != 0) fail(stage, "groups cannot be dropped");
+  if (setresgid(request->gid, request->gid, request->gid) != 0) fail(stage, "the group cannot be taken");
+  if (setresuid(request->uid, request->uid, request->uid) != 0) fail(stage, "the user cannot be taken");
+  if (setuid(0) == 0 || setgid(0) == 0) fail(stage, "root could be had back");
+}
+
+/* First out of the way of one another, then to where they belong. */
+static int place_descriptors(const int (*moves)[2], int count) {
+  int high[MAX_DATA + 8];
+  for (int at = 0; at < count; at += 1) {
+    high[at] = fcntl(moves[at][0], F_DUPFD_CLOEXEC, 200);
+    if (high[at] < 0) return -1;
+  }
+  /* SECURITY: T-19 — whatever else is open stays behind at the next exec. */
+  if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return -1;
+  for (int at = 0; at < count; at += 1) {
+    if (dup2(high[at], moves[at][1]) < 0) return -1;
+  }
+  return 0;
+}
+
+static void place_all(const struct request *request, const struct host *host, const struct prepared *p) {
+  int moves[MAX_DATA + 8][2], count = 0;
+  const int standard[][2] = {{p->child_input, 0}, {p->child_output, 1}, {p->child_errors, 2}, {p->child_stage, STAGE_SOCKET}};
+  for (int at = 0; at < 4; at += 1, count += 1) memcpy(moves[count], standard[at], sizeof standard[at]);
+  if (request->wrapper_count > 0) {
+    const int ours[][2] = {{p->stage_file, STAGE_FILE}, {host->own_program, STAGE_PROGRAM}};
+    for (int at = 0; at < 2; at += 1, count += 1) memcpy(moves[count], ours[at], sizeof ours[at]);
+    for (int at = 0; at < request->data_count; at += 1, count += 1) {
+      moves[count][0] = p->data[at];
+      moves[count][1] = request->data[at].fd;
+    }
+  }
+  if (place_descriptors((const int (*)[2])moves, count) != 0) fail(p->child_stage, "descriptors cannot be placed");
+}
+
+static void default_signals(void) {
+  sigset_t none;
+  sigemptyset(&none);
+  for (int number = 1; number < NSIG; number += 1) signal(number, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void run_child(const struct request *request, const struct host *host, const struct prepared *p) {
+  default_signals();
+  setsid();
+  join_cgroups(request, p->child_stage);
+  if (request->staged_count > 0) {
+    const char *fault = stage_mounts(request, p->idmap);
+    if (fault != NULL) fail(p->child_stage, fault);
+  }
+  int ruleset = p->ruleset < 0 ? -1 : fcntl(p->ruleset, F_DUPFD_CLOEXEC, 150);
+  place_all(request, host, p);
+  take_identity(request, STAGE_SOCKET);
+  /* After the change of user, which clears it. */
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail(STAGE_SOCKET, "privileges cannot be given up");
+  if (request->wrapper_count > 0) {
+    /* SECURITY: T-19 — no environment: bubblewrap runs outside the sandbox, and LD_PRELOAD would too. */
+    static char *const nothing[] = {NULL};
+    if (chdir("/") != 0) fail(STAGE_SOCKET, "the root directory cannot be entered");
+    execve(request->wrapper[0], request->wrapper, nothing);
+    fail(STAGE_SOCKET, "the sandbox program cannot be executed");
+  }
+  if (ruleset >= 0 && landlock_enter(ruleset) != 0) fail(STAGE_SOCKET, "Landlock could not be entered");
+  /* The launcher must be able to look at us from outside; nothing but this request is in our memory. */
+  prctl(PR_SET_DUMPABLE, 1);
+  become_tool(request, STAGE_SOCKET, 0);
+}
+
+/* In the keeper. */
+
+static void report_end(int fd, int wait_status) {
+  struct rusage usage;
+  struct keeper_report report;
+  memset(&report, 0, sizeof report);
+  getrusage(RUSAGE_CHILDREN, &usage);
+  report.wait_status = wait_status;
+  report.user_us = (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec;
+  report.system_us = (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec;
+  report.max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+  (void)!write(fd, &report, sizeof report);
+}
+
+/* Until the first child is gone or the launcher says so (or died): then everything else goes too. */
+static int await_end(pid_t child, const sigset_t *awaited) {
+  for (;;) {
+    int status;
+    pid_t reaped;
+    while ((reaped = waitpid(-1, &status, WNOHANG)) > 0) {
+      if (reaped == child) return status;
+    }
+    siginfo_t info;
+    if (sigwaitinfo(awaited, &info) != SIGTERM) continue;
+    kill(child, SIGKILL);
+    if (waitpid(child, &status, 0) == child) return status;
+  }
+}
+
+static _Noreturn void keep(const struct request *request, const struct host *host, const struct prepared *p) {
+  sigset_t awaited;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, SIGCHLD);
+  sigaddset(&awaited, SIGTERM);
+  sigprocmask(SIG_SETMASK, &awaited, NULL);
+  pid_t launcher = getppid();
+  setsid();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  /* SECURITY: T-16 — a launcher that is killed takes its tools with it; SIGTERM, because the tree must be killed first. */
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (getppid() != launcher) _exit(1);
+  pid_t child = fork();
+  if (child == 0) run_child(request, host, p);
+  int report = fcntl(p->keeper_report, F_DUPFD_CLOEXEC, 3);
+  if (report != 3) {
+    dup2(report, 3);
+    report = 3;
+  }
+  close_range(0, 2, 0);
+  close_range(4, ~0U, 0);
+  if (child < 0) _exit(1);
+  int status = await_end(child, &awaited);
+  kill_tree();
+  report_end(report, status);
+  _exit(0);
+}
+
+static void close_if_open(int fd) {
+  if (fd >= 0) close(fd);
+}
+
+static void close_prepared(const struct request *request, const struct prepared *p) {
+  close_if_open(p->child_input);
+  if (p->child_output != p->child_input) close_if_open(p->child_output);
+  if (p->child_errors != p->child_output) close_if_open(p->child_errors);
+  close_if_open(p->child_stage);
+  close_if_open(p->keeper_report);
+  close_if_open(p->stage_file);
+  for (int at = 0; at < request->data_count; at += 1) close_if_open(p->data[at]);
+}
+
+static void close_started(const struct started *s) {
+  close_if_open(s->input);
+  close_if_open(s->output);
+  close_if_open(s->errors);
+  close_if_open(s->stage);
+  close_if_open(s->report);
+}
+
+const char *start_job(const struct request *request, const struct host *host, struct started *started) {
+  struct prepared p = {-1, -1, -1, -1, -1, -1, {0}, -1, -1};
+  for (int at = 0; at < MAX_DATA; at += 1) p.data[at] = -1;
+  *started = (struct started){.keeper = -1, .input = -1, .output = -1, .errors = -1, .stage = -1, .report = -1};
+  errno = 0;
+  const char *fault = prepare(request, host, &p, started);
+  if (fault == NULL) {
+    started->keeper = fork();
+    if (started->keeper == 0) keep(request, host, &p);
+    if (started->keeper < 0) fault = "no process can be made";
+  }
+  int why = errno;
+  close_prepared(request, &p);
+  if (fault != NULL) close_started(started);
+  errno = why;
+  return fault;
+}

@@ -1,0 +1,32 @@
+/* Starting one tool: a keeper that reaps and kills its whole tree, and under it the process that becomes the tool. */
+#ifndef PALYRA_START_JOB_H
+#define PALYRA_START_JOB_H
+
+#include <sys/types.h>
+
+#include "request.h"
+
+/* What the keeper writes at the end, once. */
+struct keeper_report {
+  int32_t wait_status;
+  uint64_t user_us, system_us, max_rss_bytes;
+};
+
+struct started {
+  pid_t keeper;
+  /* Our ends. `input` and `errors` are -1 where there is none; with a terminal `output` is also the input. */
+  int input, output, errors;
+  int stage;  /* to the process that becomes the tool */
+  int report; /* from the keeper */
+};
+
+/* What the launcher has at hand for all jobs. */
+struct host {
+  int is_root;
+  int own_program; /* ourselves, for the stage */
+};
+
+/* NULL, or what failed, with errno. */
+const char *start_job(const struct request *request, const struct host *host, struct started *started);
+
+#endif

@@ -1,0 +1,65 @@
+#include "texts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void append_file(struct buffer *buffer, uint16_t tag, const char *name, const char *path) {
+  struct buffer text = {0};
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    char chunk[8192];
+    ssize_t got;
+    while ((got = read(fd, chunk, sizeof chunk)) > 0) append(&text, chunk, (size_t)got);
+    close(fd);
+  }
+  append_named(buffer, tag, name, text.bytes, text.length);
+  release(&text);
+}
+
+void append_namespaces(struct buffer *buffer, uint16_t tag, const char *directory) {
+  static const char *const NAMES[] = {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"};
+  for (size_t at = 0; at < sizeof NAMES / sizeof NAMES[0]; at += 1) {
+    char path[128], link[64], name[32];
+    snprintf(path, sizeof path, "%s/%s", directory, NAMES[at]);
+    snprintf(name, sizeof name, "ns/%s", NAMES[at]);
+    ssize_t length = readlink(path, link, sizeof link);
+    append_named(buffer, tag, name, link, length < 0 ? 0 : (size_t)length);
+  }
+}
+
+int write_all(int fd, const void *bytes, size_t length) {
+  const char *at = bytes;
+  while (length > 0) {
+    ssize_t written = write(fd, at, length);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return -1;
+    at += written;
+    length -= (size_t)written;
+  }
+  return 0;
+}
+
+int write_text(const char *path, const char *text) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  int result = write_all(fd, text, strlen(text));
+  int why = errno;
+  close(fd);
+  errno = why;
+  return result;
+}
+
+long read_text(const char *path, char *into, size_t room) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  ssize_t got = read(fd, into, room - 1);
+  int why = errno;
+  close(fd);
+  errno = why;
+  if (got < 0) return -1;
+  into[got] = 0;
+  return got;
+}

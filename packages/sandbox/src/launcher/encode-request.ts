@@ -1,0 +1,91 @@
+import type { CgroupPlan, LaunchPlan, RlimitName } from '../launch-plan.ts';
+import { encodeItems, type Item, START_ITEM } from './wire.ts';
+
+const RLIMITS: readonly RlimitName[] = ['cpu', 'as', 'nofile', 'fsize', 'nproc', 'core', 'data'];
+
+/** The payload that asks the launcher for this plan. */
+export function encodeRequest(plan: LaunchPlan, { stdin }: { readonly stdin: boolean }): Buffer {
+  const { tool, identity, wrapper = [], landlock, watch } = plan;
+  return encodeItems([
+    text(START_ITEM.toolPath, tool.path),
+    ...tool.argv.map((argument) => text(START_ITEM.toolArgument, argument)),
+    ...tool.environment.map((variable) => text(START_ITEM.toolVariable, variable)),
+    text(START_ITEM.cwd, tool.cwd),
+    ...(tool.terminal === undefined ? [] : [terminal(tool.terminal)]),
+    ...plan.rlimits.map(({ name, soft, hard }) => rlimit(RLIMITS.indexOf(name), soft, hard)),
+    ...plan.tmpfs.map((path) => text(START_ITEM.tmpfs, path)),
+    ...wrapper.map((argument) => text(START_ITEM.wrapperArgument, argument)),
+    ...(identity === undefined ? [] : [pair(START_ITEM.identity, identity.uid, identity.gid)]),
+    ...plan.staged.map(({ name, source, readOnly, idmap }) =>
+      flagged(START_ITEM.staged, (readOnly ? 1 : 0) | (idmap ? 2 : 0), `${name}\0${source}`),
+    ),
+    ...plan.cgroups.flatMap(cgroup),
+    ...plan.data.map(({ fd, bytes }) => data(fd, bytes)),
+    ...(landlock === undefined ? [] : [text(START_ITEM.landlockStamp, landlock.stamp)]),
+    ...(landlock?.rules ?? []).map(({ access, path }) =>
+      flagged(START_ITEM.landlockRule, access === 'write' ? 1 : 0, path),
+    ),
+    watched(watch),
+    ...(watch.cpuCounter === undefined
+      ? []
+      : [flagged(START_ITEM.cpuCounter, watch.cpuCounter.endsWith('/cpu.stat') ? 1 : 0, watch.cpuCounter)]),
+    ...(stdin ? [{ tag: START_ITEM.stdin, bytes: Buffer.alloc(0) }] : []),
+  ]);
+}
+
+function text(tag: number, value: string): Item {
+  return { tag, bytes: Buffer.from(value) };
+}
+
+function flagged(tag: number, flags: number, value: string): Item {
+  return { tag, bytes: Buffer.concat([Buffer.of(flags), Buffer.from(value)]) };
+}
+
+function pair(tag: number, first: number, second: number): Item {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt32LE(first, 0);
+  bytes.writeUInt32LE(second, 4);
+  return { tag, bytes };
+}
+
+function terminal({ rows, columns }: { readonly rows: number; readonly columns: number }): Item {
+  return { tag: START_ITEM.terminal, bytes: terminalSize(rows, columns) };
+}
+
+export function terminalSize(rows: number, columns: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt16LE(rows, 0);
+  bytes.writeUInt16LE(columns, 2);
+  return bytes;
+}
+
+function rlimit(resource: number, soft: number, hard: number): Item {
+  const bytes = Buffer.alloc(17);
+  bytes.writeUInt8(resource, 0);
+  bytes.writeBigUInt64LE(BigInt(soft), 1);
+  bytes.writeBigUInt64LE(BigInt(hard), 9);
+  return { tag: START_ITEM.rlimit, bytes };
+}
+
+function cgroup({ directory, settings, counters }: CgroupPlan): readonly Item[] {
+  return [
+    text(START_ITEM.cgroup, directory),
+    ...settings.map(({ file, value }) => text(START_ITEM.cgroupSetting, `${file}\0${value}`)),
+    ...counters.map((file) => text(START_ITEM.cgroupCounter, file)),
+  ];
+}
+
+function data(fd: number, content: Uint8Array): Item {
+  const bytes = Buffer.alloc(4 + content.length);
+  bytes.writeUInt32LE(fd, 0);
+  bytes.set(content, 4);
+  return { tag: START_ITEM.data, bytes };
+}
+
+function watched({ wallMs, idleMs, outputBytes, treeCpuMs }: LaunchPlan['watch']): Item {
+  const bytes = Buffer.alloc(32);
+  for (const [at, value] of [wallMs, idleMs, outputBytes, treeCpuMs ?? 0].entries()) {
+    bytes.writeBigUInt64LE(BigInt(value), at * 8);
+  }
+  return { tag: START_ITEM.watch, bytes };
+}

@@ -1,0 +1,207 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+import type { Logger } from '@palyra/primitives';
+import type { RawFacts } from '../facts/raw-facts.ts';
+import type { LaunchPlan } from '../launch-plan.ts';
+import { SandboxError } from '../sandbox-error.ts';
+import { decodeEnd, decodeFacts, type EndReport } from './decode-reports.ts';
+import { encodeRequest, terminalSize } from './encode-request.ts';
+import { createFrameReader, encodeFrame, type Frame, FROM_LAUNCHER, TO_LAUNCHER, WIRE_VERSION } from './wire.ts';
+
+/** The small program that starts tools. One for the whole process, started before that grows. */
+export interface Launcher {
+  readonly about: LauncherFacts;
+  /** Events come in order: perhaps `facts`, any output, then `ended` or `failed`, once. Throws `sandbox.launcher_failed`. */
+  start(plan: LaunchPlan, events: JobEvents, options?: { readonly stdin?: boolean }): Job;
+  /** Ends every job and the launcher, and waits until it is gone. */
+  close(): Promise<void>;
+}
+
+/** What it says of itself when it starts. */
+export interface LauncherFacts {
+  readonly pid: number;
+  /** Together with the pid it names this launcher and no other, ever. */
+  readonly startTicks: number;
+  readonly uid: number;
+  readonly gid: number;
+  /** 0 without Landlock. */
+  readonly landlockVersion: number;
+  /** Seccomp filters that it is under itself, in a container for example. */
+  readonly seccompFilters: number;
+}
+
+export interface Job {
+  /** The facts are as planned: run it. */
+  go(): void;
+  kill(): void;
+  /** So many more bytes of output may be sent. */
+  allow(bytes: number): void;
+  write(bytes: Uint8Array): void;
+  endInput(): void;
+  resize(rows: number, columns: number): void;
+}
+
+export interface JobEvents {
+  facts(facts: RawFacts): void;
+  output(stream: 'stdout' | 'stderr', bytes: Buffer): void;
+  /** So many bytes of input were taken. */
+  taken(bytes: number): void;
+  ended(report: EndReport): void;
+  failed(message: string): void;
+}
+
+export interface LauncherOptions {
+  readonly program: string;
+  readonly logger: Pick<Logger, 'error'>;
+}
+
+/** Resolves when it has said hello. Throws `sandbox.launcher_missing` and `sandbox.launcher_failed`. */
+export async function startLauncher({ program, logger }: LauncherOptions): Promise<Launcher> {
+  // SECURITY: T-40 — an inherited socket and no name: who is not our child cannot speak to it.
+  const child = spawn(program, [], { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: {}, cwd: '/' });
+  const control = child.stdio[3] as Socket;
+  const jobs = new Map<number, JobEvents>();
+  const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  let gone: SandboxError | undefined;
+
+  child.stderr?.on('data', (text: Buffer) => {
+    logger.error({ text: text.toString('utf8').trim() }, 'The launcher said something.');
+  });
+  const lost = (fault: SandboxError) => {
+    if (gone !== undefined) return;
+    gone = fault;
+    for (const events of jobs.values()) events.failed(fault.message);
+    jobs.clear();
+  };
+  control.on('error', () => lost(launcherGone()));
+  void exited.then(() => lost(launcherGone()));
+
+  const about = await hello(child, control, (frame) => dispatch(frame, jobs));
+  unreference(child, control);
+  let nextId = 0;
+
+  const send = (kind: number, job: number, payload?: Uint8Array) => {
+    if (gone === undefined) control.write(encodeFrame(kind, job, payload));
+  };
+  return {
+    about,
+    start(plan, events, { stdin = false } = {}) {
+      if (gone !== undefined) throw gone;
+      nextId = (nextId + 1) % 0xffff_ffff;
+      const id = nextId;
+      jobs.set(id, events);
+      reference(child, control);
+      send(TO_LAUNCHER.start, id, encodeRequest(plan, { stdin }));
+      return {
+        go: () => send(TO_LAUNCHER.go, id),
+        kill: () => send(TO_LAUNCHER.kill, id),
+        allow: (bytes) => send(TO_LAUNCHER.credit, id, u32(bytes)),
+        write: (bytes) => send(TO_LAUNCHER.stdin, id, bytes),
+        endInput: () => send(TO_LAUNCHER.stdinEnd, id),
+        resize: (rows, columns) => send(TO_LAUNCHER.resize, id, terminalSize(rows, columns)),
+      };
+    },
+    async close() {
+      reference(child, control);
+      gone ??= new SandboxError('sandbox.launcher_failed', 'The launcher is closed.');
+      control.end();
+      await exited;
+    },
+  };
+
+  /** An idle launcher does not keep the process alive, a job does. */
+  function dispatch(frame: Frame, waiting: Map<number, JobEvents>): void {
+    const events = waiting.get(frame.job);
+    if (events === undefined) return;
+    const isLast = frame.kind === FROM_LAUNCHER.ended || frame.kind === FROM_LAUNCHER.failed;
+    if (isLast) {
+      waiting.delete(frame.job);
+      if (waiting.size === 0) unreference(child, control);
+    }
+    try {
+      tell(frame, events);
+    } catch (error) {
+      if (!(error instanceof SandboxError)) throw error;
+      lost(error);
+      control.destroy();
+    }
+  }
+}
+
+function tell({ kind, payload }: Frame, events: JobEvents): void {
+  if (kind === FROM_LAUNCHER.facts) events.facts(decodeFacts(payload));
+  else if (kind === FROM_LAUNCHER.stdout) events.output('stdout', payload);
+  else if (kind === FROM_LAUNCHER.stderr) events.output('stderr', payload);
+  else if (kind === FROM_LAUNCHER.stdinTaken) events.taken(payload.readUInt32LE(0));
+  else if (kind === FROM_LAUNCHER.ended) events.ended(decodeEnd(payload));
+  else if (kind === FROM_LAUNCHER.failed) events.failed(payload.toString('utf8'));
+}
+
+function hello(child: ChildProcess, control: Socket, onFrame: (frame: Frame) => void): Promise<LauncherFacts> {
+  return new Promise((resolve, reject) => {
+    const read = createFrameReader();
+    child.once('error', (cause: NodeJS.ErrnoException) => reject(cause.code === 'ENOENT' ? missing() : broken(cause)));
+    child.once('close', () => reject(launcherGone()));
+    control.on('data', (chunk: Buffer) => {
+      for (const frame of read(chunk)) {
+        if (frame.kind !== FROM_LAUNCHER.hello) onFrame(frame);
+        else {
+          const about = parseHello(frame.payload.toString('utf8'));
+          if (about === undefined) reject(broken(undefined));
+          else resolve(about);
+        }
+      }
+    });
+  });
+}
+
+function parseHello(text: string): LauncherFacts | undefined {
+  const fields = new Map(text.split('\n').map((line) => line.split('=') as [string, string]));
+  const number = (name: string) => Number(fields.get(name) ?? Number.NaN);
+  const about = {
+    pid: number('pid'),
+    startTicks: number('start'),
+    uid: number('uid'),
+    gid: number('gid'),
+    landlockVersion: number('landlock'),
+    seccompFilters: number('filters'),
+  };
+  const isWhole = number('version') === WIRE_VERSION && Object.values(about).every(Number.isSafeInteger);
+  return isWhole ? about : undefined;
+}
+
+function reference(child: ChildProcess, control: Socket): void {
+  child.ref();
+  control.ref();
+}
+
+function unreference(child: ChildProcess, control: Socket): void {
+  child.unref();
+  control.unref();
+  (child.stderr as Socket | null)?.unref();
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+function missing(): SandboxError {
+  return new SandboxError('sandbox.launcher_missing', 'There is no launcher for this machine.', {
+    fix: 'Run the set-up (it compiles the launcher), or install a release, which brings it along.',
+  });
+}
+
+function broken(cause: unknown): SandboxError {
+  return new SandboxError('sandbox.launcher_failed', 'The launcher cannot be started, or is of another version.', {
+    cause,
+    fix: 'Run the set-up again.',
+  });
+}
+
+function launcherGone(): SandboxError {
+  return new SandboxError('sandbox.launcher_failed', 'The launcher ended; what it ran has ended with it.', {
+    fix: 'Start palyrad again; its log says why.',
+  });
+}

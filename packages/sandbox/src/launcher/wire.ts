@@ -1,0 +1,130 @@
+/**
+ * The language between us and the launcher; `native/wire.h` is its other half, and says what each number means. Change
+ * both or neither.
+ */
+export const WIRE_VERSION = 1;
+export const FRAME_HEADER = 9;
+export const MAX_CHUNK: number = 64 * 1024;
+/** Input that may be on its way before some of it was taken. */
+export const STDIN_WINDOW: number = 256 * 1024;
+
+export const TO_LAUNCHER = { start: 1, go: 2, kill: 3, stdin: 4, stdinEnd: 5, credit: 6, resize: 7 } as const;
+
+export const FROM_LAUNCHER = {
+  hello: 128,
+  facts: 129,
+  stdout: 130,
+  stderr: 131,
+  stdinTaken: 132,
+  ended: 133,
+  failed: 134,
+} as const;
+
+export const START_ITEM = {
+  toolPath: 1,
+  toolArgument: 2,
+  toolVariable: 3,
+  cwd: 4,
+  terminal: 5,
+  rlimit: 6,
+  tmpfs: 7,
+  wrapperArgument: 16,
+  identity: 17,
+  staged: 18,
+  cgroup: 19,
+  cgroupSetting: 20,
+  cgroupCounter: 21,
+  data: 22,
+  landlockRule: 23,
+  watch: 24,
+  cpuCounter: 25,
+  stdin: 26,
+  landlockStamp: 27,
+} as const;
+
+export const FACTS_ITEM = {
+  inside: 1,
+  outsideProcess: 2,
+  outside: 3,
+  hostNamespace: 4,
+  cgroupFile: 5,
+  landlockRules: 6,
+} as const;
+
+export const ENDED_ITEM = { status: 1, usage: 2, cgroupFile: 3, started: 4, full: 5 } as const;
+
+export const REASONS = ['none', 'wall', 'idle', 'output', 'cancelled', 'cpu'] as const;
+export type Reason = (typeof REASONS)[number];
+
+export interface Frame {
+  readonly kind: number;
+  readonly job: number;
+  readonly payload: Buffer;
+}
+
+export interface Item {
+  readonly tag: number;
+  readonly bytes: Buffer;
+}
+
+export function encodeFrame(kind: number, job: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  const frame = Buffer.allocUnsafe(FRAME_HEADER + payload.length);
+  frame.writeUInt32LE(payload.length, 0);
+  frame.writeUInt8(kind, 4);
+  frame.writeUInt32LE(job, 5);
+  frame.set(payload, FRAME_HEADER);
+  return frame;
+}
+
+export function encodeItems(items: readonly Item[]): Buffer {
+  const all = Buffer.allocUnsafe(items.reduce((sum, { bytes }) => sum + 6 + bytes.length, 0));
+  let at = 0;
+  for (const { tag, bytes } of items) {
+    all.writeUInt16LE(tag, at);
+    all.writeUInt32LE(bytes.length, at + 2);
+    all.set(bytes, at + 6);
+    at += 6 + bytes.length;
+  }
+  return all;
+}
+
+/** Undefined when the bytes are not a list of items. */
+export function decodeItems(bytes: Buffer): readonly Item[] | undefined {
+  const items: Item[] = [];
+  let at = 0;
+  while (at < bytes.length) {
+    if (bytes.length - at < 6) return undefined;
+    const length = bytes.readUInt32LE(at + 2);
+    if (length > bytes.length - at - 6) return undefined;
+    items.push({ tag: bytes.readUInt16LE(at), bytes: bytes.subarray(at + 6, at + 6 + length) });
+    at += 6 + length;
+  }
+  return items;
+}
+
+/** name, NUL, the rest; undefined without a NUL. */
+export function splitNamed(bytes: Buffer): { readonly name: string; readonly text: string } | undefined {
+  const nul = bytes.indexOf(0);
+  if (nul < 0) return undefined;
+  return { name: bytes.toString('utf8', 0, nul), text: bytes.toString('utf8', nul + 1) };
+}
+
+/** Cuts a stream of bytes into frames. */
+export function createFrameReader(): (chunk: Buffer) => readonly Frame[] {
+  let pending: Buffer = Buffer.alloc(0);
+  return (chunk) => {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+    const frames: Frame[] = [];
+    let at = 0;
+    while (pending.length - at >= FRAME_HEADER) {
+      const length = pending.readUInt32LE(at);
+      const end = at + FRAME_HEADER + length;
+      if (end > pending.length) break;
+      const payload = pending.subarray(at + FRAME_HEADER, end);
+      frames.push({ kind: pending.readUInt8(at + 4), job: pending.readUInt32LE(at + 5), payload });
+      at = end;
+    }
+    pending = pending.subarray(at);
+    return frames;
+  };
+}
