@@ -1,6 +1,7 @@
 export type { AcknowledgingProcess } from './acknowledging-process.ts';
 export { type CapturedLine, type CaptureLogger, createCaptureLogger } from './capture-logger.ts';
 export { createFakeClock, type FakeClock } from './fake-clock.ts';
+export { interpretBpf, type SystemCall } from './interpret-bpf.ts';
 export { journalFaults } from './journal-contract/check-journal.ts';
 export { describeJournalContract, type RemovableJournalPlace } from './journal-contract/describe-journal-contract.ts';
 export {
