@@ -1,0 +1,91 @@
+import type { ExpectedMount } from './expected-facts.ts';
+import type { Finding } from './finding.ts';
+import { isWritable, type Mount } from './parse-mountinfo.ts';
+
+/**
+ * SECURITY: T-20 — the whole mount table is the plan's: nothing missing, nothing more, nothing writable that should not
+ * be, nothing hidden by something else. A place that the plan lists twice has two mounts, of which the upper one counts.
+ */
+export function mountFindings(
+  mounts: readonly Mount[] | undefined,
+  expected: readonly ExpectedMount[] | undefined,
+): readonly Finding[] {
+  if (expected === undefined) return [];
+  if (mounts === undefined) {
+    const what = "The tool sees the host's mounts.";
+    return [{ what, expected: 'a mount table of its own', found: "the host's" }];
+  }
+  const found = Map.groupBy(mounts, ({ at }) => at);
+  const planned = Map.groupBy(expected, ({ at }) => at);
+  const places = new Set([...planned.keys(), ...found.keys()]);
+  return [
+    ...[...places].flatMap((at) => placeFindings(at, found.get(at) ?? [], planned.get(at) ?? [])),
+    ...mounts.flatMap((mount) => [...flagFindings(mount), ...hidingFindings(mount, mounts)]),
+  ];
+}
+
+function placeFindings(at: string, found: readonly Mount[], planned: readonly ExpectedMount[]): readonly Finding[] {
+  if (found.length !== planned.length) {
+    return [{ what: countSentence(at, planned.length), expected: mountCount(planned), found: mountCount(found) }];
+  }
+  const upper = found.at(-1);
+  const wish = planned.at(-1);
+  if (upper === undefined || wish === undefined || isWritable(upper) === wish.writable) return [];
+  const what = `${at} is ${wish.writable ? 'not writable although it should be' : 'writable although it must not be'}.`;
+  return [{ what, expected: access(wish.writable), found: access(!wish.writable) }];
+}
+
+function countSentence(at: string, planned: number): string {
+  return planned === 0
+    ? `Something is mounted at ${at} that is not in the plan.`
+    : `The mounts at ${at} are not as planned.`;
+}
+
+function mountCount(mounts: readonly unknown[]): string {
+  return mounts.length === 1 ? '1 mount' : `${mounts.length} mounts`;
+}
+
+function access(writable: boolean): string {
+  return writable ? 'writable' : 'read-only';
+}
+
+/** Bubblewrap binds these from the host's /dev; they are devices and could not be used with nodev. */
+const DEVICES: ReadonlySet<string> = new Set(
+  ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'console', 'pts'].map((name) => `/dev/${name}`),
+);
+
+// SECURITY: T-42 — a setuid file or a device node left in a writable place works for whoever reaches it later.
+function flagFindings(mount: Mount): readonly Finding[] {
+  if (!isWritable(mount)) return [];
+  const needed = DEVICES.has(mount.at) ? ['nosuid'] : ['nosuid', 'nodev'];
+  return needed
+    .filter((flag) => !mount.options.includes(flag))
+    .map((flag) => ({
+      what: `${mount.at} is writable without ${flag}.`,
+      expected: flag,
+      found: mount.options.join(','),
+    }));
+}
+
+/**
+ * SECURITY: T-44 — a mask that lies beneath a later mount masks nothing. A mount is reached only if its parent is what
+ * one finds on the way: the lower mount at the same place, or the uppermost one at the nearest place above.
+ */
+function hidingFindings(mount: Mount, mounts: readonly Mount[]): readonly Finding[] {
+  const beneath = mounts.some(({ id, at }) => id === mount.parentId && at === mount.at);
+  if (beneath || (mount.at === '/' && mounts.find(({ at }) => at === '/') === mount)) return [];
+  const above = nearestAbove(mount.at, mounts);
+  if (above !== undefined && above.id === mount.parentId) return [];
+  const what = `The mount at ${mount.at} is hidden, so it does not hold.`;
+  return [{ what, expected: 'within reach', found: `covered at ${above?.at ?? mount.at}` }];
+}
+
+function nearestAbove(at: string, mounts: readonly Mount[]): Mount | undefined {
+  let nearest: Mount | undefined;
+  for (const mount of mounts) {
+    const isAbove = mount.at !== at && (mount.at === '/' || at.startsWith(`${mount.at}/`));
+    // Of mounts at one place the last is the uppermost.
+    if (isAbove && mount.at.length >= (nearest?.at.length ?? 0)) nearest = mount;
+  }
+  return nearest;
+}

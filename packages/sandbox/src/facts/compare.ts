@@ -1,0 +1,110 @@
+import { cgroupFindings } from './compare-cgroups.ts';
+import { mountFindings } from './compare-mounts.ts';
+import { kinshipFindings, type Own, processFindings } from './compare-processes.ts';
+import type { ExpectedFacts } from './expected-facts.ts';
+import type { Finding } from './finding.ts';
+import { measureRead } from './measure.ts';
+import type { MeasuredFacts } from './measured-facts.ts';
+import type { RawFacts } from './raw-facts.ts';
+import { isIsolated, NAMESPACES, type ReadFacts, readFacts } from './read-facts.ts';
+import { unreadable } from './unreadable.ts';
+
+/** Only `as_planned` lets the tool start. */
+export type Comparison =
+  | { readonly kind: 'as_planned'; readonly facts: MeasuredFacts }
+  | { readonly kind: 'differs'; readonly findings: readonly Finding[] };
+
+/**
+ * SECURITY: T-20 — every fact of the plan against what the kernel says, for every process in the sandbox. Throws
+ * `sandbox.enforcement_failed` for what cannot be read; to a caller that is the same as `differs`.
+ */
+export function compare(raw: RawFacts, expected: ExpectedFacts, own: Own): Comparison {
+  const read = readFacts(raw);
+  const findings = [
+    ...read.processes.flatMap((process) => processFindings(process, { read, expected, own })),
+    ...kinshipFindings(read, expected),
+    ...insideFindings(read),
+    ...rlimitFindings(read, expected),
+    ...networkFindings(read, expected),
+    ...mountFindings(read.mounts, expected.mounts),
+    ...cgroupFindings(raw.cgroupFiles, read.processes, expected.cgroups),
+    ...landlockFindings(raw, expected),
+  ];
+  return findings.length === 0 ? { kind: 'as_planned', facts: measureRead(raw, read) } : { kind: 'differs', findings };
+}
+
+/** The tool is read twice, from inside and from the host's /proc; if both do not agree, they are two processes. */
+function insideFindings({ inside, processes: [tool] }: ReadFacts): readonly Finding[] {
+  const insideFacts = comparableFacts(inside.status, inside.namespaces);
+  const outsideFacts = comparableFacts(tool.status, tool.namespaces);
+  return Object.entries(outsideFacts)
+    .map(([name, expected]) => ({ name, expected, found: insideFacts[name] ?? 'nothing' }))
+    .filter(({ expected, found }) => expected !== found)
+    .map(({ name, expected, found }) => ({
+      what: `From inside, the tool's ${name} is not what the host's /proc shows.`,
+      expected,
+      found,
+    }));
+}
+
+/** User and group ids are left out: inside they are seen through the map of the user namespace. */
+function comparableFacts(
+  status: ReadFacts['inside']['status'],
+  namespaces: ReadFacts['inside']['namespaces'],
+): Readonly<Record<string, string>> {
+  const capabilities = Object.entries(status.capabilities).map(([set, value]) => [`${set} capability set`, value]);
+  return {
+    'no_new_privs flag': String(status.noNewPrivileges),
+    'seccomp mode': String(status.seccomp),
+    'number of seccomp filters': String(status.seccompFilters),
+    'number of threads': String(status.threads),
+    'innermost process id': String(status.pids.at(-1)),
+    ...Object.fromEntries(capabilities),
+    ...Object.fromEntries(NAMESPACES.map((name) => [`${name} namespace`, namespaces[name]])),
+  };
+}
+
+function rlimitFindings({ limits }: ReadFacts, { rlimits }: ExpectedFacts): readonly Finding[] {
+  return rlimits.flatMap(({ name, soft, hard }) => {
+    const found = limits.get(name);
+    if (found === undefined) throw unreadable('limits', `${name} is missing`);
+    return (
+      [
+        ['soft', soft, found.soft],
+        ['hard', hard, found.hard],
+      ] as const
+    )
+      .filter(([, planned, actual]) => limitText(planned) !== limitText(actual))
+      .map(([kind, planned, actual]) => ({
+        what: `The tool's ${kind} resource limit "${name}" is not the planned one.`,
+        expected: limitText(planned),
+        found: limitText(actual),
+      }));
+  });
+}
+
+/** RLIM_INFINITY is 2^64 - 1, which a double holds only as 2^64. */
+function limitText(value: number): string {
+  return value >= 2 ** 64 ? 'unlimited' : String(value);
+}
+
+function networkFindings({ network }: ReadFacts, { isolatedNetwork }: ExpectedFacts): readonly Finding[] {
+  if (!isolatedNetwork || isIsolated(network)) return [];
+  const expected = 'only lo, and no route but through lo';
+  if (network === undefined)
+    return [{ what: "The tool sees the host's network.", expected, found: "the host's network" }];
+  const list = (names: readonly string[]) => (names.length === 0 ? 'none' : [...new Set(names)].join(', '));
+  const found = `interfaces: ${list(network.interfaces)}; routes through: ${list(network.routes)}`;
+  return [{ what: "The tool's network is not isolated.", expected, found }];
+}
+
+function landlockFindings({ landlockRules }: RawFacts, { landlock }: ExpectedFacts): readonly Finding[] {
+  if (!landlock || (Number.isSafeInteger(landlockRules) && landlockRules > 0)) return [];
+  return [
+    {
+      what: 'The tool is not under the planned Landlock rules.',
+      expected: 'at least one rule',
+      found: `${landlockRules} rules`,
+    },
+  ];
+}

@@ -1,0 +1,25 @@
+/** What the measured facts must show; anything else and the tool does not start. */
+export interface ExpectedFacts {
+  /** `undefined`: the launcher's own uid, which it reports. */
+  readonly identity: { readonly uid: number; readonly gid: number } | undefined;
+  /** Supplementary groups are gone: only a root launcher can drop them. */
+  readonly noGroups: boolean;
+  /** Namespaces that must not be the host's. */
+  readonly namespaces: readonly ('user' | 'mnt' | 'pid' | 'net' | 'ipc' | 'uts' | 'cgroup')[];
+  readonly seccomp: boolean;
+  readonly noCapabilities: boolean;
+  readonly isolatedNetwork: boolean;
+  readonly rlimits: readonly { readonly name: string; readonly soft: number; readonly hard: number }[];
+  /** Mount points and whether they may be written; undefined where the mount table is the host's. */
+  readonly mounts: readonly ExpectedMount[] | undefined;
+  readonly cgroups: readonly {
+    readonly directory: string;
+    readonly settings: readonly { readonly file: string; readonly value: string }[];
+  }[];
+  readonly landlock: boolean;
+}
+
+export interface ExpectedMount {
+  readonly at: string;
+  readonly writable: boolean;
+}

@@ -1,0 +1,108 @@
+import { type Mount, parseMountinfo } from './parse-mountinfo.ts';
+import {
+  type CgroupLine,
+  type ProcessStatus,
+  parseCgroups,
+  parseInterfaces,
+  parseIpv6Routes,
+  parseLimits,
+  parseRoutes,
+  parseStatus,
+  type ReadLimit,
+} from './parse-proc.ts';
+import type { OutsideTexts, RawFacts } from './raw-facts.ts';
+import { unreadable } from './unreadable.ts';
+
+/** The launcher's texts, parsed and not yet judged. */
+export interface ReadFacts {
+  /** The tool first. */
+  readonly processes: readonly [ReadProcess, ...ReadProcess[]];
+  readonly inside: { readonly status: ProcessStatus; readonly namespaces: Namespaces };
+  readonly hostNamespaces: Namespaces;
+  readonly limits: ReadonlyMap<string, ReadLimit>;
+  /** `undefined`: the host's. */
+  readonly mounts: readonly Mount[] | undefined;
+  readonly network: ReadNetwork | undefined;
+}
+
+export interface ReadProcess {
+  readonly role: 'tool' | 'init';
+  readonly pid: number;
+  readonly status: ProcessStatus;
+  readonly cgroups: readonly CgroupLine[];
+  readonly namespaces: Namespaces;
+}
+
+export interface ReadNetwork {
+  readonly interfaces: readonly string[];
+  /** The interface of each route. */
+  readonly routes: readonly string[];
+}
+
+export type NamespaceName = (typeof NAMESPACES)[number];
+
+/** `user:[4026531837]`: equal texts are the same namespace. */
+export type Namespaces = Readonly<Record<NamespaceName, string>>;
+
+export const NAMESPACES = ['user', 'mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup'] as const;
+
+/** Throws `sandbox.enforcement_failed` for what is missing, malformed or there twice. */
+export function readFacts({ inside, outside, hostNamespaces }: RawFacts): ReadFacts {
+  const [tool, ...others] = outside;
+  if (tool === undefined) throw unreadable('the list of processes', 'it is empty');
+  const host = readNamespaces(hostNamespaces);
+  const own = readNamespaces(inside.namespaces);
+  return {
+    processes: [readProcess('tool', tool), ...others.map((texts) => readProcess('init', texts))],
+    inside: { status: parseStatus(inside.status), namespaces: own },
+    hostNamespaces: host,
+    limits: parseLimits(inside.limits),
+    // What is the host's is not ours to judge, and may hold what no sandbox of ours has. In Tier B it is not even sent;
+    // where a mount table is expected, none is a difference.
+    mounts: own.mnt === host.mnt || inside.mountinfo === '' ? undefined : parseMountinfo(inside.mountinfo),
+    network:
+      own.net === host.net
+        ? undefined
+        : {
+            interfaces: parseInterfaces(inside.netDev),
+            routes: [...parseRoutes(inside.route), ...parseIpv6Routes(inside.ipv6Route)],
+          },
+  };
+}
+
+/** A new network namespace has `lo`, so a list without it was not read in one. */
+export function isIsolated(network: ReadNetwork | undefined): boolean {
+  if (network === undefined) return false;
+  return network.interfaces.join() === 'lo' && network.routes.every((name) => name === 'lo');
+}
+
+function readProcess(role: ReadProcess['role'], { pid, status, cgroup, namespaces }: OutsideTexts): ReadProcess {
+  return {
+    role,
+    pid,
+    status: parseStatus(status),
+    cgroups: parseCgroups(cgroup),
+    namespaces: readNamespaces(namespaces),
+  };
+}
+
+const LINK = /^([a-z]+):\[[1-9][0-9]*\]$/;
+
+function readNamespaces(links: Readonly<Record<string, string>>): Namespaces {
+  const read = (name: NamespaceName) => {
+    const link = Object.hasOwn(links, name) ? links[name] : undefined;
+    if (link === undefined || LINK.exec(link)?.[1] !== name) {
+      throw unreadable('the namespaces', `${name} is missing or malformed`);
+    }
+    return link;
+  };
+  return {
+    user: read('user'),
+    mnt: read('mnt'),
+    pid: read('pid'),
+    net: read('net'),
+    ipc: read('ipc'),
+    uts: read('uts'),
+    cgroup: read('cgroup'),
+  };
+}
