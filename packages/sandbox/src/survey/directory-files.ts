@@ -1,0 +1,17 @@
+import { readdirSync, statSync } from 'node:fs';
+import type { DirectoryFiles } from './landlock-rules.ts';
+
+export const hostDirectories: DirectoryFiles = {
+  list(directory) {
+    try {
+      const entries = readdirSync(directory, { withFileTypes: true });
+      return entries.map((entry) => ({ name: entry.name, isLink: entry.isSymbolicLink() }));
+    } catch {
+      return undefined;
+    }
+  },
+  stamp(directory) {
+    const found = statSync(directory, { throwIfNoEntry: false, bigint: true });
+    return found === undefined ? undefined : `${found.ino}-${found.mtimeNs}-${found.ctimeNs}`;
+  },
+};

@@ -1,0 +1,57 @@
+import type { PlannedCgroupFacts } from '../cgroup/plan-cgroups.ts';
+import type { CgroupPlan, LandlockPlan, LaunchPlan, ToolIdentity } from '../launch-plan.ts';
+
+/** What a plan needs to know of the host: looked up beforehand, so that planning is pure. */
+export interface HostSurvey {
+  readonly arch: 'x86_64' | 'arm64';
+  /** The launcher's own uid is the tool's when undefined. */
+  readonly identity: ToolIdentity | undefined;
+  /** Whether root's files in the workspace must look like the tool's. */
+  readonly idmapWorkspace: boolean;
+  readonly workspace: {
+    /** Resolved. */
+    readonly root: string;
+    /** Of a worktree: where the repository really is. */
+    readonly gitDirectories: readonly string[];
+  };
+  /** /usr, and /bin, /lib and so on as this distribution has them. */
+  readonly systemRoots: readonly SystemRoot[];
+  /** Whether this kernel has the file at all. */
+  readonly hasSysrq: boolean;
+  /** What ordinary programs need of /etc. */
+  readonly systemFiles: readonly SystemFile[];
+  readonly toolchains: {
+    readonly path: string;
+    readonly readOnly: readonly string[];
+    readonly environment: Readonly<Record<string, string>>;
+  };
+  /** Those that exist. */
+  readonly masked: readonly MaskedPath[];
+  /** Paths that the tool's user could not reach by itself; only root can hand them over. */
+  readonly outOfReach: ReadonlySet<string>;
+  /** Absolute, as the tool sees it. */
+  readonly program: string;
+  readonly cgroups: {
+    readonly plans: readonly CgroupPlan[];
+    readonly facts: PlannedCgroupFacts;
+    readonly cpuCounter: LaunchPlan['watch']['cpuCounter'];
+  };
+  /** Tier B only. */
+  readonly landlock: LandlockPlan | undefined;
+  /** Processes and threads on the whole machine now: what a per-user limit must leave room for. */
+  readonly tasksOnHost: number;
+}
+
+export type SystemRoot =
+  | { readonly kind: 'directory'; readonly path: string }
+  | { readonly kind: 'link'; readonly path: string; readonly target: string };
+
+export type SystemFile =
+  | { readonly kind: 'directory'; readonly path: string }
+  /** Small: a copy costs less than a mount. */
+  | { readonly kind: 'copy'; readonly path: string; readonly bytes: Uint8Array };
+
+export interface MaskedPath {
+  readonly path: string;
+  readonly kind: 'file' | 'directory';
+}

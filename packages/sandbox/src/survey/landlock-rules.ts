@@ -1,0 +1,53 @@
+import type { LandlockPlan } from '../launch-plan.ts';
+
+/** The few questions about directories that are asked here. */
+export interface DirectoryFiles {
+  /** Undefined when it cannot be listed. */
+  list(directory: string): readonly DirectoryEntry[] | undefined;
+  /** Changes whenever an entry is added, removed or replaced; undefined when there is no such directory. */
+  stamp(directory: string): string | undefined;
+}
+
+export interface DirectoryEntry {
+  readonly name: string;
+  readonly isLink: boolean;
+}
+
+export interface CarvedOut {
+  /** Resolved, absolute. */
+  readonly hidden: readonly string[];
+  readonly readOnly: readonly string[];
+}
+
+/**
+ * Landlock only knows what is allowed, for a directory with everything below it. To take a place out, the directories
+ * above it are gone through and everything else in them is allowed; they themselves cannot be listed then.
+ */
+export function landlockRules({ hidden, readOnly }: CarvedOut, files: DirectoryFiles): LandlockPlan {
+  const special = [...hidden, ...readOnly];
+  const rules: { path: string; access: 'read' | 'write' }[] = [];
+  const stamps: string[] = [];
+
+  const visit = (directory: string) => {
+    stamps.push(`${directory} ${files.stamp(directory) ?? 'gone'}`);
+    for (const { name, isLink } of files.list(directory) ?? []) {
+      // SECURITY: T-40 — a link is only another name; a rule for it would be one for what it points to, hidden or not.
+      if (isLink) continue;
+      const path = directory === '/' ? `/${name}` : `${directory}/${name}`;
+      if (hidden.includes(path)) continue;
+      if (readOnly.includes(path)) rules.push({ path, access: 'read' });
+      else if (special.some((place) => place.startsWith(`${path}/`))) visit(path);
+      else rules.push({ path, access: 'write' });
+    }
+  };
+  visit('/');
+  return { rules, stamp: stamps.join('\n') };
+}
+
+/** Whether the rules still describe the same files. */
+export function isFresh({ stamp }: LandlockPlan, files: DirectoryFiles): boolean {
+  return stamp.split('\n').every((line) => {
+    const space = line.lastIndexOf(' ');
+    return (files.stamp(line.slice(0, space)) ?? 'gone') === line.slice(space + 1);
+  });
+}

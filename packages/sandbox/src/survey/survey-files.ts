@@ -1,0 +1,73 @@
+import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+
+/** What a survey looks at. Nothing here throws: what cannot be read is not there. */
+export interface SurveyFiles {
+  /** Every link resolved. */
+  realPath(path: string): string | undefined;
+  /** Of what a link points to. */
+  stat(path: string): FileFacts | undefined;
+  /** Of the link itself. */
+  lstat(path: string): FileFacts | undefined;
+  /** Names in a directory, sorted. */
+  list(path: string): readonly string[];
+  /** Undefined also for what is longer than any file that a survey reads. */
+  readText(path: string): string | undefined;
+}
+
+export interface FileFacts {
+  readonly kind: 'directory' | 'file' | 'link' | 'other';
+  readonly uid: number;
+  readonly gid: number;
+  /** Permission bits. */
+  readonly mode: number;
+}
+
+const LONGEST_TEXT = 64 * 1024;
+
+export const hostSurveyFiles: SurveyFiles = {
+  realPath: (path) => attempt(() => realpathSync.native(path)),
+  stat: (path) => attempt(() => factsOf(statSync(path))),
+  lstat: (path) => attempt(() => factsOf(lstatSync(path))),
+  list: (path) => attempt(() => readdirSync(path).toSorted()) ?? [],
+  readText: (path) =>
+    attempt(() => {
+      const facts = statSync(path);
+      // A fifo would wait for ever, and a device has no end.
+      return facts.isFile() && facts.size <= LONGEST_TEXT ? readFileSync(path, 'utf8') : undefined;
+    }),
+};
+
+/** Also for what does not exist yet: the nearest ancestor that does is resolved. */
+export function resolvePath(files: Pick<SurveyFiles, 'realPath'>, path: string): string {
+  const plain = trimmed(normalize(path));
+  const real = files.realPath(plain);
+  if (real !== undefined || plain === '/' || plain === '.') return real ?? plain;
+  return join(resolvePath(files, dirname(plain)), plain.slice(plain.lastIndexOf('/') + 1));
+}
+
+export function isAtOrBelow(path: string, ancestor: string): boolean {
+  return ancestor === '/' || path === ancestor || path.startsWith(`${ancestor}/`);
+}
+
+function trimmed(path: string): string {
+  return path.length > 1 ? path.replace(/\/+$/, '') : path;
+}
+
+function factsOf(stats: Stats): FileFacts {
+  return { kind: kindOf(stats), uid: stats.uid, gid: stats.gid, mode: stats.mode & 0o7777 };
+}
+
+function kindOf(stats: Stats): FileFacts['kind'] {
+  if (stats.isDirectory()) return 'directory';
+  if (stats.isFile()) return 'file';
+  return stats.isSymbolicLink() ? 'link' : 'other';
+}
+
+function attempt<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
+}

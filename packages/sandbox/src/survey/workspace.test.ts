@@ -1,0 +1,228 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hostSurveyFiles, type SurveyFiles } from './survey-files.ts';
+import { checkWorkspace, type WorkspaceCheck } from './workspace.ts';
+
+let top: string;
+let home: string;
+
+beforeAll(() => {
+  top = realpathSync(mkdtempSync(join(tmpdir(), 'palyra-workspace-')));
+  home = join(top, 'op');
+  for (const each of ['.ssh/keys', '.palyra/state', '.config/nvim', '.config/gh', 'shop', 'secret']) {
+    mkdirSync(join(home, each), { recursive: true });
+  }
+  writeFileSync(join(home, 'file'), '');
+  symlinkSync(home, join(top, 'link-to-home'));
+  symlinkSync('/', join(top, 'link-to-root'));
+  symlinkSync(join(home, '.ssh'), join(home, 'shop-keys'));
+  symlinkSync(join(home, 'shop'), join(top, 'link-to-shop'));
+});
+
+afterAll(() => rmSync(top, { recursive: true, force: true }));
+
+function check(
+  root: string,
+  changed: { home?: string; palyraHome?: string; files?: SurveyFiles } = {},
+): WorkspaceCheck {
+  return checkWorkspace({ root, home, palyraHome: join(home, '.palyra'), files: hostSurveyFiles, ...changed });
+}
+
+function ok(root: string, changed: { gitDirectories?: string[]; gitRemark?: string } = {}) {
+  const owner = { uid: process.geteuid?.(), gid: process.getegid?.() };
+  return { kind: 'ok', root, owner, gitDirectories: [], gitRemark: undefined, ...changed };
+}
+
+describe('which directories are workspaces', () => {
+  test('an ordinary one, under its real name', () => {
+    expect(check(join(home, 'shop'))).toEqual(ok(join(home, 'shop')));
+    expect(check(`${home}/.ssh/../shop/`)).toEqual(ok(join(home, 'shop')));
+    expect(check(join(top, 'link-to-shop'))).toEqual(ok(join(home, 'shop')));
+    expect(check(join(home, '.config/nvim'))).toEqual(ok(join(home, '.config/nvim')));
+  });
+
+  test.each([
+    ['', 'The workspace is not an absolute path.'],
+    ['shop', 'The workspace is not an absolute path.'],
+    ['~/missing', 'The workspace is not a directory.'],
+    ['~/file', 'The workspace is not a directory.'],
+    ['/dev/null', 'The workspace is not a directory.'],
+    ['/', 'The workspace is the whole file system.'],
+    ['~/../link-to-root', 'The workspace is the whole file system.'],
+    ['/proc/self/root', 'The workspace is the whole file system.'],
+    ['~', 'The workspace holds a home directory.'],
+    ['~/..', 'The workspace holds a home directory.'],
+    ['~/../link-to-home', 'The workspace holds a home directory.'],
+    ['~/.palyra', 'The workspace holds, or lies in, the daemon’s own directory.'],
+    ['~/.palyra/state', 'The workspace holds, or lies in, the daemon’s own directory.'],
+    ['~/.ssh', 'The workspace holds, or lies in, a place of credentials.'],
+    ['~/.ssh/keys', 'The workspace holds, or lies in, a place of credentials.'],
+    ['~/shop-keys', 'The workspace holds, or lies in, a place of credentials.'],
+    ['~/.config/gh', 'The workspace holds, or lies in, a place of credentials.'],
+    ['~/.config', 'The workspace holds, or lies in, a place of credentials.'],
+    ['/etc', 'The workspace belongs to the system.'],
+    ['/usr/share', 'The workspace belongs to the system.'],
+    ['/var/lib', 'The workspace belongs to the system.'],
+    ['/proc', 'The workspace belongs to the system.'],
+    ['/sys/fs', 'The workspace belongs to the system.'],
+    ['/dev', 'The workspace belongs to the system.'],
+    ['/tmp', expect.any(String)],
+    ['/var', 'The workspace is too wide.'],
+    ['/opt', 'The workspace is too wide.'],
+  ])('%s is none', (root, message) => {
+    const fix = 'Name the directory of one project.';
+    expect(check(root.replace('~', home))).toEqual({
+      kind: 'refused',
+      code: 'sandbox.unsafe_workspace',
+      message,
+      fix,
+    });
+  });
+
+  test('a daemon’s directory that does not exist yet is protected under its real name', () => {
+    const palyraHome = join(top, 'link-to-shop', 'later/palyra');
+    expect(check(join(home, 'shop'), { palyraHome })).toMatchObject({ kind: 'refused' });
+  });
+
+  test('a home in /var makes only itself a place to work in, a home of / makes nothing one', () => {
+    const facts = { kind: 'directory', uid: 5, gid: 5, mode: 0o755 } as const;
+    const files: SurveyFiles = {
+      realPath: (path) => path,
+      stat: () => facts,
+      lstat: () => undefined,
+      list: () => [],
+      readText: () => undefined,
+    };
+    const inVar = { home: '/var/lib/ci', palyraHome: '/var/lib/ci/.palyra', files };
+    expect(check('/var/lib/ci/job', inVar)).toMatchObject({ kind: 'ok' });
+    expect(check('/var/lib/other', inVar)).toMatchObject({ kind: 'refused' });
+    expect(check('/etc/job', { home: '/', palyraHome: '/.palyra', files })).toMatchObject({ kind: 'refused' });
+    expect(check('/home/bob', { files })).toMatchObject({ kind: 'ok' });
+    const withProfile: SurveyFiles = { ...files, lstat: (path) => (path === '/home/bob/.profile' ? facts : undefined) };
+    expect(check('/home/bob', { files: withProfile })).toMatchObject({ kind: 'refused' });
+  });
+});
+
+describe('git worktrees (T-14)', () => {
+  let repository: string;
+  let worktree: string;
+
+  beforeAll(() => {
+    repository = join(home, 'repository');
+    worktree = join(home, 'feature');
+    git(home, 'init', '--quiet', '--initial-branch=main', repository);
+    git(repository, '-c', 'user.name=a', '-c', 'user.email=a@b', 'commit', '--quiet', '--allow-empty', '-m', 'first');
+    git(repository, 'worktree', 'add', '--quiet', worktree);
+  });
+
+  function git(cwd: string, ...args: string[]): void {
+    execFileSync('git', args, { cwd, env: { PATH: process.env['PATH'], HOME: home, GIT_CONFIG_NOSYSTEM: '1' } });
+  }
+
+  /** A workspace whose `.git` file says so. */
+  function pointing(name: string, text: string): string {
+    const root = join(home, name);
+    mkdirSync(root, { recursive: true });
+    writeFileSync(join(root, '.git'), text);
+    return root;
+  }
+
+  test('a real one brings its repository’s .git', () => {
+    expect(check(worktree)).toEqual(ok(worktree, { gitDirectories: [join(repository, '.git')] }));
+  });
+
+  test('a repository needs nothing more', () => {
+    expect(check(repository)).toEqual(ok(repository));
+  });
+
+  test('another directory cannot claim to be that worktree', () => {
+    const root = pointing('liar', readFileSync(join(worktree, '.git'), 'utf8'));
+    const gitRemark = 'The repository that its .git file names has no such worktree.';
+    expect(check(root)).toEqual(ok(root, { gitRemark }));
+  });
+
+  test.each([
+    ['a directory of secrets', 'gitdir: ../.ssh\n'],
+    ['the root', 'gitdir: /\n'],
+    ['the repository itself', 'gitdir: ../repository/.git\n'],
+    ['nothing', 'gitdir: \n'],
+    ['two lines', 'gitdir: ../repository/.git\ngitdir: /etc\n'],
+    ['no pointer', 'hello\n'],
+    ['a missing place', 'gitdir: ../missing\n'],
+  ])('a .git file that names %s mounts nothing', (what, text) => {
+    const root = pointing(`names-${what.replaceAll(' ', '-')}`, text);
+    expect(check(root)).toEqual(ok(root, { gitRemark: expect.any(String) }));
+  });
+
+  test('a forged repository that names another common directory mounts nothing', () => {
+    const root = pointing('forged', `gitdir: ${home}/forge/worktrees/x\n`);
+    const admin = join(home, 'forge/worktrees/x');
+    mkdirSync(admin, { recursive: true });
+    writeFileSync(join(admin, 'gitdir'), `${root}/.git\n`);
+    writeFileSync(join(admin, 'commondir'), `${home}/secret\n`);
+    expect(check(root)).toEqual(ok(root, { gitRemark: expect.any(String) }));
+    // The layout is right now, but there is no repository.
+    writeFileSync(join(admin, 'commondir'), '../..\n');
+    expect(check(root)).toEqual(ok(root, { gitRemark: expect.any(String) }));
+  });
+
+  test('a forged repository inside the workspace is part of it and mounts nothing', () => {
+    const root = pointing('inside', 'gitdir: fake/worktrees/x\n');
+    mkdirSync(join(root, 'fake/worktrees'), { recursive: true });
+    mkdirSync(join(root, 'fake/worktrees/x'));
+    expect(check(root)).toEqual(ok(root));
+    rmSync(join(root, 'fake/worktrees/x'), { recursive: true });
+    symlinkSync(join(home, '.ssh'), join(root, 'fake/worktrees/x'));
+    expect(check(root)).toEqual(ok(root, { gitRemark: 'Its .git file names no worktree of a repository.' }));
+  });
+
+  test('a back-pointer that is a link into the workspace is not believed', () => {
+    const root = pointing('linked', `gitdir: ${repository}/.git/worktrees/linked\n`);
+    const admin = join(repository, '.git/worktrees/linked');
+    mkdirSync(admin);
+    writeFileSync(join(admin, 'commondir'), '../..\n');
+    writeFileSync(join(root, 'back'), `${root}/.git\n`);
+    symlinkSync(join(root, 'back'), join(admin, 'gitdir'));
+    expect(check(root)).toEqual(ok(root, { gitRemark: expect.stringContaining('no such worktree') }));
+    rmSync(join(admin, 'gitdir'));
+    writeFileSync(join(admin, 'gitdir'), `${root}/.git\n`);
+    expect(check(root)).toEqual(ok(root, { gitDirectories: [join(repository, '.git')] }));
+  });
+
+  test.each([
+    ['names another common directory', 'worktrees/other', '../../../../secret\n'],
+    ['lies elsewhere in the repository', 'elsewhere/other', '../..\n'],
+  ])('a worktree that %s is not believed', (_, place, commondir) => {
+    const admin = join(repository, '.git', place);
+    const root = pointing(`odd-${place.replace('/', '-')}`, `gitdir: ${admin}\n`);
+    mkdirSync(admin, { recursive: true });
+    writeFileSync(join(admin, 'gitdir'), `${root}/.git\n`);
+    writeFileSync(join(admin, 'commondir'), commondir);
+    expect(check(root)).toEqual(ok(root, { gitRemark: 'Its .git file names no worktree of a repository.' }));
+  });
+
+  test('a repository of somebody else, or where a tool must not reach, is not mounted', () => {
+    const foreign: SurveyFiles = {
+      ...hostSurveyFiles,
+      lstat: (path) => {
+        const facts = hostSurveyFiles.lstat(path);
+        return facts === undefined || !path.startsWith(join(repository, '.git')) ? facts : { ...facts, uid: 4242 };
+      },
+    };
+    const gitRemark = 'The repository that its .git file names belongs to somebody else.';
+    expect(check(worktree, { files: foreign })).toEqual(ok(worktree, { gitRemark }));
+    expect(check(worktree, { palyraHome: join(repository, '.git/palyra') })).toEqual(
+      ok(worktree, { gitRemark: 'Its repository lies where a tool must not reach.' }),
+    );
+  });
+
+  test('a .git that is a link is not followed', () => {
+    const root = join(home, 'symbolic');
+    mkdirSync(root);
+    symlinkSync(join(repository, '.git'), join(root, '.git'));
+    expect(check(root)).toEqual(ok(root, { gitRemark: 'Its .git is a link, which is not followed.' }));
+  });
+});

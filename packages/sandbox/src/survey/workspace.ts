@@ -1,0 +1,137 @@
+import { dirname, isAbsolute, join } from 'node:path';
+import type { SandboxErrorCode } from '../sandbox-error.ts';
+import { CREDENTIAL_PATHS, SETTINGS_DIRECTORY } from './credential-paths.ts';
+import { gitDirectoriesOf } from './git-directories.ts';
+import { isAtOrBelow, resolvePath, type SurveyFiles } from './survey-files.ts';
+
+export type WorkspaceCheck =
+  | {
+      readonly kind: 'ok';
+      /** Every link resolved: what is checked is what is mounted. */
+      readonly root: string;
+      readonly owner: { readonly uid: number; readonly gid: number };
+      /** Of a worktree: the repository that it belongs to. */
+      readonly gitDirectories: readonly string[];
+      /** Why git will not work in it, when that is so. */
+      readonly gitRemark: string | undefined;
+    }
+  | { readonly kind: 'refused'; readonly code: SandboxErrorCode; readonly message: string; readonly fix: string };
+
+export interface WorkspaceQuestion {
+  readonly root: string;
+  readonly home: string;
+  readonly palyraHome: string;
+  readonly files: SurveyFiles;
+}
+
+/** Nothing in them is anybody's work. */
+const SYSTEM_DIRECTORIES = [
+  '/bin',
+  '/boot',
+  '/dev',
+  '/etc',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/libx32',
+  '/lost+found',
+  '/nix',
+  '/proc',
+  '/run',
+  '/sbin',
+  '/snap',
+  '/sys',
+  '/usr',
+  '/var',
+  '/Library',
+  '/System',
+  '/private',
+];
+
+/** Things in them may be, they themselves hold too much: also places inside the directories above that people work in. */
+const SHARED_DIRECTORIES = [
+  '/home',
+  '/root',
+  '/Users',
+  '/opt',
+  '/srv',
+  '/mnt',
+  '/media',
+  '/tmp',
+  '/var/home',
+  '/var/www',
+  '/var/tmp',
+  '/usr/src',
+  '/private/tmp',
+  '/private/var/folders',
+];
+
+const HOME_PARENTS = ['/home', '/Users', '/var/home'];
+const HOME_MARKS = ['.ssh', '.gnupg', '.profile', '.bashrc', '.zshrc'];
+
+// SECURITY: T-41 — the caller names the workspace, and a tool may write all of it: a wide one is no sandbox.
+export function checkWorkspace({ root, home, palyraHome, files }: WorkspaceQuestion): WorkspaceCheck {
+  if (!isAbsolute(root)) return refused('The workspace is not an absolute path.');
+  const real = files.realPath(root);
+  const facts = real === undefined ? undefined : files.stat(real);
+  if (real === undefined || facts?.kind !== 'directory') return refused('The workspace is not a directory.');
+
+  const reason = whyUnsafe(real, { home, palyraHome, files });
+  if (reason !== undefined) return refused(reason);
+  const git = gitDirectoriesOf(real, files);
+  // SECURITY: T-19 — a repository is mounted as the workspace is, so it must be as harmless.
+  const isSafe = git.directories.every((path) => whyUnsafe(path, { home, palyraHome, files }) === undefined);
+  return {
+    kind: 'ok',
+    root: real,
+    owner: { uid: facts.uid, gid: facts.gid },
+    gitDirectories: isSafe ? git.directories : [],
+    gitRemark: isSafe ? git.remark : 'Its repository lies where a tool must not reach.',
+  };
+}
+
+type Surroundings = Omit<WorkspaceQuestion, 'root'>;
+
+function whyUnsafe(path: string, { home, palyraHome, files }: Surroundings): string | undefined {
+  const bothWays = (place: string) => [place, resolvePath(files, place)];
+  if (path === '/') return 'The workspace is the whole file system.';
+  if (bothWays(home).some((place) => isAtOrBelow(place, path)) || isSomebodysHome(path, files)) {
+    return 'The workspace holds a home directory.';
+  }
+  if (bothWays(palyraHome).some((place) => isAtOrBelow(place, path) || isAtOrBelow(path, place))) {
+    return 'The workspace holds, or lies in, the daemon’s own directory.';
+  }
+  const secrets = CREDENTIAL_PATHS.flatMap((name) => bothWays(join(home, name)));
+  if (secrets.some((place) => isAtOrBelow(place, path) || isAtOrBelow(path, place))) {
+    return 'The workspace holds, or lies in, a place of credentials.';
+  }
+  if (bothWays(join(home, SETTINGS_DIRECTORY)).includes(path))
+    return 'The workspace holds the settings of every program.';
+  if (SHARED_DIRECTORIES.some((directory) => isAtOrBelow(directory, path))) return 'The workspace is too wide.';
+  if (SHARED_DIRECTORIES.some((directory) => isAtOrBelow(path, directory))) return undefined;
+  if (isInHome(path, bothWays(home))) return undefined;
+  if (SYSTEM_DIRECTORIES.some((directory) => isAtOrBelow(path, directory)))
+    return 'The workspace belongs to the system.';
+  return undefined;
+}
+
+/** Also of others: a daemon that runs as root reaches them all. */
+function isSomebodysHome(path: string, files: SurveyFiles): boolean {
+  return HOME_PARENTS.includes(dirname(path)) && HOME_MARKS.some((name) => files.lstat(join(path, name)) !== undefined);
+}
+
+/** Some accounts live in /var/lib, and what is in their home is their work; a home of `/` says nothing. */
+function isInHome(path: string, homes: readonly string[]): boolean {
+  const holdsHome = (directory: string) => homes.some((home) => home !== directory && isAtOrBelow(home, directory));
+  const isSystem = SYSTEM_DIRECTORIES.some((directory) => isAtOrBelow(path, directory) && !holdsHome(directory));
+  return !isSystem && homes.some((home) => isAtOrBelow(path, home));
+}
+
+function refused(message: string): WorkspaceCheck {
+  return {
+    kind: 'refused',
+    code: 'sandbox.unsafe_workspace',
+    message,
+    fix: 'Name the directory of one project.',
+  };
+}
