@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
+import { showBox } from './demo/box.ts';
 import { showConfigMistake } from './demo/config-mistake.ts';
 import { showCrash } from './demo/crash.ts';
 import { showGrantRace } from './demo/grant-race.ts';
@@ -13,6 +14,7 @@ import type { Stage } from './demo/stage.ts';
 /** `npm run demo`: what there is today, on a throw-away home. Each scene checks what it shows and fails when it is not so. */
 const scenes: readonly (readonly [title: string, show: (stage: Stage) => void | Promise<void>])[] = [
   ['The box is the permission: Cedar decides, and says why', showPolicy],
+  ['A command in a box that is really there', showBox],
   ['What an agent writes is shown as it is', showHonestPrompt],
   ['A mistake in palyra.toml is found, with the place and the fix', showConfigMistake],
   ['One grant, fifty calls racing for it, used once', showGrantRace],

@@ -1,0 +1,164 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { SandboxCommand } from '../../command.ts';
+import { DEFAULT_LIMITS, type SandboxProfile } from '../../profile.ts';
+import { seccompProgram } from '../../seccomp/filter.ts';
+import type { HostSurvey } from '../../survey/host-survey.ts';
+import { planBubblewrap } from './plan.ts';
+
+const PROFILE: SandboxProfile = {
+  tier: 'C',
+  workspace: { root: '/work/project', access: 'read-write' },
+  readOnlyPaths: [],
+  writablePaths: [],
+  maskedPaths: [],
+  executables: 'any',
+  interpreters: 'allowed',
+  egress: { mode: 'strict', hosts: [] },
+  toolchains: 'operator',
+  unixSockets: 'refused',
+  limits: DEFAULT_LIMITS,
+  mustHold: [],
+  environment: ['CI'],
+  startedFor: 'agent',
+};
+
+const SURVEY: HostSurvey & { readonly bubblewrap: string } = {
+  bubblewrap: '/usr/bin/bwrap',
+  arch: 'x86_64',
+  identity: undefined,
+  idmapWorkspace: false,
+  workspace: { root: '/work/project', gitDirectories: [] },
+  systemRoots: [
+    { kind: 'directory', path: '/usr' },
+    { kind: 'link', path: '/bin', target: 'usr/bin' },
+  ],
+  hasSysrq: true,
+  systemFiles: [
+    { kind: 'directory', path: '/etc/ssl/certs' },
+    { kind: 'copy', path: '/etc/localtime', bytes: Buffer.from('TZif') },
+  ],
+  toolchains: { path: '/usr/bin', readOnly: [], environment: {} },
+  masked: [],
+  outOfReach: new Set(),
+  program: '/usr/bin/git',
+  cgroups: {
+    plans: [],
+    facts: { driver: 'none', memory: 'per_process', processes: 'per_user', cpu: 'per_process' },
+    cpuCounter: undefined,
+  },
+  landlock: undefined,
+  tasksOnHost: 0,
+};
+
+const COMMAND: SandboxCommand = { argv: ['git', 'status'] };
+
+const plan = (survey: Partial<typeof SURVEY> = {}, profile: Partial<SandboxProfile> = {}) =>
+  planBubblewrap(COMMAND, { ...PROFILE, ...profile }, { ...SURVEY, ...survey });
+
+/** The places that an option names, in order. */
+function targetsOf(wrapper: readonly string[] | undefined, option: string): readonly string[] {
+  const args = wrapper ?? [];
+  return args.flatMap((arg, at) => (arg === option ? [args[at + 2] ?? ''] : []));
+}
+
+describe('the plan of a box', () => {
+  it('is exactly this', () => {
+    // None of the arguments holds a space.
+    expect(plan().wrapper?.join(' ')).toBe(
+      [
+        '/usr/bin/bwrap',
+        '--unshare-user --unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup',
+        '--disable-userns --die-with-parent --new-session --cap-drop ALL',
+        '--hostname palyra --uid 1000 --gid 1000 --seccomp 10',
+        '--ro-bind /usr /usr --symlink usr/bin /bin',
+        '--proc /proc --ro-bind /proc/sys /proc/sys --ro-bind /dev/null /proc/sysrq-trigger --dev /dev',
+        '--perms 1777 --size 1073741824 --tmpfs /dev/shm --remount-ro /dev',
+        '--perms 1777 --size 1073741824 --tmpfs /tmp --perms 0700 --size 1073741824 --tmpfs /home/palyra',
+        '--perms 0444 --file 11 /etc/passwd --perms 0444 --file 12 /etc/group',
+        '--perms 0444 --file 13 /etc/nsswitch.conf --perms 0444 --file 14 /etc/hosts',
+        '--perms 0444 --file 15 /etc/localtime --ro-bind /etc/ssl/certs /etc/ssl/certs',
+        '--bind /work/project /work/project --remount-ro / /proc/self/fd/5 stage',
+      ].join(' '),
+    );
+  });
+
+  it('gives the tool a clean environment: ours, and of the caller only what the profile names', () => {
+    const command = { ...COMMAND, environment: { CI: '1', SSH_AUTH_SOCK: '/run/agent', PATH: '/evil' } };
+    expect(planBubblewrap(command, PROFILE, SURVEY).tool.environment).toEqual([
+      'CI=1',
+      'HOME=/home/palyra',
+      'LANG=C.UTF-8',
+      'LOGNAME=palyra',
+      'PATH=/usr/bin',
+      'SHELL=/bin/sh',
+      'TMPDIR=/tmp',
+      'USER=palyra',
+    ]);
+  });
+
+  it('passes the seccomp program to bubblewrap itself', () => {
+    const [first] = plan().data;
+    expect(first).toEqual({ fd: 10, bytes: seccompProgram({ arch: 'x86_64', unixSockets: 'refused' }) });
+  });
+
+  it('stages an idmapped workspace, and read-only what the tool’s user cannot reach', () => {
+    const { staged, wrapper } = plan(
+      {
+        identity: { uid: 870_000, gid: 870_000 },
+        idmapWorkspace: true,
+        toolchains: { path: '/usr/bin', readOnly: ['/root/.nvm/v24'], environment: {} },
+        outOfReach: new Set(['/root/.nvm/v24']),
+      },
+      {},
+    );
+    expect(staged).toEqual([
+      { name: '0', source: '/root/.nvm/v24', readOnly: true, idmap: false },
+      { name: '1', source: '/work/project', readOnly: false, idmap: true },
+    ]);
+    expect(wrapper?.join(' ')).toContain('--ro-bind /run/palyra/0 /root/.nvm/v24 --bind /run/palyra/1 /work/project');
+  });
+
+  it('masks after everything else is mounted', () => {
+    const { wrapper } = plan({
+      masked: [
+        { path: '/work/project/secret', kind: 'directory' },
+        { path: '/work/project/.env', kind: 'file' },
+      ],
+    });
+    expect(wrapper?.join(' ')).toContain(
+      '/work/project --perms 0000 --size 4096 --tmpfs /work/project/secret --remount-ro /work/project/secret ' +
+        '--ro-bind /dev/null /work/project/.env --remount-ro /',
+    );
+  });
+
+  it('binds a workspace read-only when the profile says so, and expects to find it so', () => {
+    const { wrapper, expected } = plan({}, { workspace: { root: '/work/project', access: 'read-only' } });
+    expect(targetsOf(wrapper, '--bind')).toEqual([]);
+    expect(expected.mounts).toContainEqual({ at: '/work/project', writable: false });
+  });
+
+  it('is the same for the same command and profile, and names every mount that it makes', () => {
+    const segment = fc.stringMatching(/^[a-z]{1,8}$/);
+    const path = fc.array(segment, { minLength: 1, maxLength: 3 }).map((parts) => `/x/${parts.join('/')}`);
+    const lists = fc.uniqueArray(path, { maxLength: 6 });
+    fc.assert(
+      fc.property(lists, lists, lists, fc.boolean(), (readOnly, toolchains, masked, outOfReach) => {
+        const survey = {
+          toolchains: { path: '/usr/bin', readOnly: toolchains, environment: {} },
+          masked: masked.map((each) => ({ path: each, kind: 'file' as const })),
+          outOfReach: new Set(outOfReach ? [...readOnly, ...toolchains] : []),
+          identity: { uid: 1001, gid: 1001 },
+        };
+        const once = plan(survey, { readOnlyPaths: readOnly });
+        expect(plan(survey, { readOnlyPaths: readOnly })).toEqual(once);
+        const bound = [...targetsOf(once.wrapper, '--ro-bind'), ...targetsOf(once.wrapper, '--bind')];
+        const known = new Set(once.expected.mounts?.map(({ at }) => at));
+        expect(bound.filter((at) => !known.has(at))).toEqual([]);
+        expect(once.wrapper?.slice(-4)).toEqual(['--remount-ro', '/', '/proc/self/fd/5', 'stage']);
+        // Only what the plan calls writable is bound so.
+        expect(targetsOf(once.wrapper, '--bind')).toEqual(['/work/project']);
+      }),
+    );
+  });
+});

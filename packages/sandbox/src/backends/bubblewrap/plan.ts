@@ -1,0 +1,232 @@
+import type { SandboxCommand } from '../../command.ts';
+import type { ExpectedMount } from '../../facts/expected-facts.ts';
+import type { LaunchPlan, StagedMount } from '../../launch-plan.ts';
+import type { Limits, SandboxProfile } from '../../profile.ts';
+import { seccompProgram } from '../../seccomp/filter.ts';
+import type { HostSurvey } from '../../survey/host-survey.ts';
+import { toolEnvironment } from '../../tool-environment.ts';
+import { toolRlimits } from '../../tool-rlimits.ts';
+import { BOX_FILES, BOX_USER } from './box-files.ts';
+
+export const BUBBLEWRAP_EXECUTOR = 'sandbox_tier_c_linux_bubblewrap';
+
+/** Descriptors as `native/request.h` has them: ours first, then data. */
+const STAGE_PROGRAM = '/proc/self/fd/5';
+const SECCOMP_FD = 10;
+const FIRST_FILE_FD = 11;
+const STAGING = '/run/palyra';
+
+/** The box, from command and profile alone: same in, same out. */
+export function planBubblewrap(
+  command: SandboxCommand,
+  profile: SandboxProfile,
+  survey: HostSurvey & { readonly bubblewrap: string },
+): LaunchPlan {
+  const { limits } = profile;
+  const { mounts, staged } = layOut(profile, survey);
+  const rlimits = toolRlimits({ limits, memory: survey.cgroups.facts.memory, otherTasks: OWN_TASKS });
+  const { plans: cgroups, cpuCounter } = survey.cgroups;
+  const terminalMounts: readonly ExpectedMount[] =
+    command.terminal === undefined ? [] : [{ at: '/dev/console', writable: true }];
+  return {
+    executor: BUBBLEWRAP_EXECUTOR,
+    wrapper: [survey.bubblewrap, ...ISOLATION, ...mounts.flatMap(({ args }) => args), STAGE_PROGRAM, 'stage'],
+    tool: {
+      path: survey.program,
+      argv: command.argv,
+      environment: toolEnvironment(command, profile, boxEnvironment(survey)),
+      cwd: command.cwd ?? survey.workspace.root,
+      terminal: command.terminal,
+    },
+    identity: survey.identity,
+    staged,
+    rlimits,
+    tmpfs: ['/tmp', '/dev/shm', BOX_USER.home],
+    cgroups,
+    data: [
+      { fd: SECCOMP_FD, bytes: seccompProgram({ arch: survey.arch, unixSockets: profile.unixSockets }) },
+      ...copiedFiles(survey).map(({ fd, bytes }) => ({ fd, bytes })),
+    ],
+    landlock: undefined,
+    watch: {
+      wallMs: limits.wallMs,
+      idleMs: limits.idleMs,
+      outputBytes: limits.outputBytes,
+      treeCpuMs: cpuCounter === undefined ? undefined : limits.cpuMs,
+      cpuCounter,
+    },
+    expected: {
+      identity: survey.identity,
+      noGroups: survey.identity !== undefined,
+      namespaces: ['user', 'mnt', 'pid', 'net', 'ipc', 'uts', 'cgroup'],
+      seccomp: true,
+      noCapabilities: true,
+      isolatedNetwork: true,
+      rlimits,
+      mounts: [...mounts.flatMap(({ expected }) => expected), ...terminalMounts],
+      cgroups: cgroups.map(({ directory, settings }) => ({ directory, settings })),
+      landlock: false,
+    },
+  };
+}
+
+/** Bubblewrap's init counts as a process of the box. */
+const OWN_TASKS = 1;
+
+/** SECURITY: T-18, T-07 — each namespace by name, for `--unshare-all` goes on without those that it cannot have. */
+const ISOLATION: readonly string[] = [
+  '--unshare-user',
+  '--unshare-ipc',
+  '--unshare-pid',
+  '--unshare-net',
+  '--unshare-uts',
+  '--unshare-cgroup',
+  // SECURITY: T-18 — a nested user namespace would give every capability back.
+  '--disable-userns',
+  '--die-with-parent',
+  // SECURITY: T-07 — or the tool can type into the operator's terminal (TIOCSTI).
+  '--new-session',
+  '--cap-drop',
+  'ALL',
+  '--hostname',
+  'palyra',
+  '--uid',
+  String(BOX_USER.uid),
+  '--gid',
+  String(BOX_USER.gid),
+  // SECURITY: T-43 — bubblewrap applies it to its own init as well, so there is no unfiltered neighbour to take over.
+  '--seccomp',
+  String(SECCOMP_FD),
+];
+
+/** Each comes over a descriptor of its own. */
+function copiedFiles({ systemFiles }: HostSurvey) {
+  const own = BOX_FILES.map(({ path, text }) => ({ path, bytes: Buffer.from(text) }));
+  const copies = systemFiles.filter((each) => each.kind === 'copy');
+  return [...own, ...copies].map(({ path, bytes }, at) => ({ fd: FIRST_FILE_FD + at, path, bytes }));
+}
+
+interface PlannedMount {
+  readonly args: readonly string[];
+  readonly expected: readonly ExpectedMount[];
+}
+
+interface Layout {
+  readonly mounts: readonly PlannedMount[];
+  readonly staged: readonly StagedMount[];
+}
+
+/** In this order: what comes later lies on top. */
+function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
+  const { workspace, toolchains } = survey;
+  const writable = profile.workspace.access === 'read-write';
+  const handOver = createHandOver(survey);
+  const files = copiedFiles(survey);
+  const directories = survey.systemFiles.filter(({ kind }) => kind === 'directory');
+  const workspaces = [workspace.root, ...workspace.gitDirectories];
+  const mounts = [
+    ...survey.systemRoots.map(systemRoot),
+    ...kernelFiles(profile.limits, survey),
+    tmpfs('/tmp', '1777', profile.limits),
+    tmpfs(BOX_USER.home, '0700', profile.limits),
+    ...files.map(({ fd, path }) => file(fd, path)),
+    ...directories.map(({ path }) => bind(path, path, { writable: false })),
+    ...outermost(toolchains.readOnly).map((path) => bind(handOver(path, 'read'), path, { writable: false })),
+    ...profile.readOnlyPaths.map((path) => bind(handOver(path, 'read'), path, { writable: false })),
+    ...profile.writablePaths.map((path) => bind(handOver(path, 'write'), path, { writable: true })),
+    ...workspaces.map((path) => bind(handOver(path, writable ? 'write' : 'read'), path, { writable })),
+    ...survey.masked.map(({ path, kind }) => mask(path, kind)),
+    READ_ONLY_ROOT,
+  ];
+  return { mounts, staged: handOver.staged };
+}
+
+interface HandOver {
+  (path: string, access: 'read' | 'write'): string;
+  readonly staged: StagedMount[];
+}
+
+/** Where bubblewrap finds a path: at its own place, or, if the tool's user could not reach it, where root has put it. */
+function createHandOver({ outOfReach, idmapWorkspace }: HostSurvey): HandOver {
+  const staged: StagedMount[] = [];
+  const handOver = (path: string, access: 'read' | 'write') => {
+    const idmap = idmapWorkspace && access === 'write';
+    if (!idmap && !outOfReach.has(path)) return path;
+    const known = staged.find(({ source }) => source === path);
+    if (known !== undefined) return `${STAGING}/${known.name}`;
+    const name = String(staged.length);
+    staged.push({ name, source: path, readOnly: access === 'read', idmap });
+    return `${STAGING}/${name}`;
+  };
+  return Object.assign(handOver, { staged });
+}
+
+function systemRoot(root: HostSurvey['systemRoots'][number]): PlannedMount {
+  return root.kind === 'link'
+    ? { args: ['--symlink', root.target, root.path], expected: [] }
+    : bind(root.path, root.path, { writable: false });
+}
+
+function bind(source: string, at: string, { writable }: { readonly writable: boolean }): PlannedMount {
+  return { args: [writable ? '--bind' : '--ro-bind', source, at], expected: [{ at, writable }] };
+}
+
+function tmpfs(at: string, mode: string, { tmpfsBytes }: Limits): PlannedMount {
+  // SECURITY: T-17 — sized, or a tool fills the machine's memory with files.
+  return { args: ['--perms', mode, '--size', String(tmpfsBytes), '--tmpfs', at], expected: [{ at, writable: true }] };
+}
+
+function file(fd: number, at: string): PlannedMount {
+  return { args: ['--perms', '0444', '--file', String(fd), at], expected: [] };
+}
+
+const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'] as const;
+
+function kernelFiles(limits: Limits, { hasSysrq }: HostSurvey): readonly PlannedMount[] {
+  return [
+    { args: ['--proc', '/proc'], expected: [{ at: '/proc', writable: true }] },
+    // SECURITY: T-18, T-42 — for a uid that turns out to be powerful after all, these are the first doors.
+    bind('/proc/sys', '/proc/sys', { writable: false }),
+    ...(hasSysrq ? [bind('/dev/null', '/proc/sysrq-trigger', { writable: false })] : []),
+    {
+      args: ['--dev', '/dev'],
+      expected: [
+        { at: '/dev', writable: false },
+        { at: '/dev/pts', writable: true },
+        ...DEVICES.map((name) => ({ at: `/dev/${name}`, writable: true })),
+      ],
+    },
+    tmpfs('/dev/shm', '1777', limits),
+    // SECURITY: T-17 — bubblewrap's /dev is a tmpfs without a size.
+    { args: ['--remount-ro', '/dev'], expected: [] },
+  ];
+}
+
+function mask(path: string, kind: 'file' | 'directory'): PlannedMount {
+  const args =
+    kind === 'file'
+      ? ['--ro-bind', '/dev/null', path]
+      : ['--perms', '0000', '--size', '4096', '--tmpfs', path, '--remount-ro', path];
+  return { args, expected: [{ at: path, writable: false }] };
+}
+
+/** The box's root is a tmpfs without a size, and nothing belongs there but mount points. */
+const READ_ONLY_ROOT: PlannedMount = { args: ['--remount-ro', '/'], expected: [{ at: '/', writable: false }] };
+
+/** What lies in another one is there already. */
+function outermost(paths: readonly string[]): readonly string[] {
+  const isInside = (path: string) => paths.some((other) => other !== path && path.startsWith(`${other}/`));
+  return [...new Set(paths)].filter((path) => !isInside(path));
+}
+
+function boxEnvironment({ toolchains }: HostSurvey): Readonly<Record<string, string>> {
+  return {
+    ...toolchains.environment,
+    PATH: toolchains.path,
+    HOME: BOX_USER.home,
+    USER: BOX_USER.name,
+    LOGNAME: BOX_USER.name,
+    SHELL: '/bin/sh',
+    TMPDIR: '/tmp',
+  };
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { refuseMalformed } from './check-profile.ts';
+import type { SandboxCommand } from './command.ts';
+import { DEFAULT_LIMITS, type SandboxProfile } from './profile.ts';
+
+const PROFILE: SandboxProfile = {
+  tier: 'C',
+  workspace: { root: '/work', access: 'read-write' },
+  readOnlyPaths: [],
+  writablePaths: [],
+  maskedPaths: [],
+  executables: 'any',
+  interpreters: 'allowed',
+  egress: { mode: 'strict', hosts: [] },
+  toolchains: 'operator',
+  unixSockets: 'refused',
+  limits: DEFAULT_LIMITS,
+  mustHold: [],
+  environment: [],
+  startedFor: 'agent',
+};
+
+const profileFault = (change: Partial<SandboxProfile>) =>
+  refuseMalformed({ argv: ['true'] }, { ...PROFILE, ...change });
+const commandFault = (command: SandboxCommand) => refuseMalformed(command, PROFILE);
+
+describe('a profile', () => {
+  it('passes as it should be', () => {
+    expect(profileFault({})).toBeUndefined();
+    expect(profileFault({ tier: 'B', egress: { mode: 'none', hosts: [] } })).toBeUndefined();
+  });
+
+  it.each<[string, Partial<SandboxProfile>]>([
+    ['a relative workspace', { workspace: { root: 'work', access: 'read-only' } }],
+    ['a path with dots', { readOnlyPaths: ['/a/../b'] }],
+    ['a path with a NUL', { maskedPaths: ['/a\0b'] }],
+    ['a path twice', { readOnlyPaths: ['/a'], writablePaths: ['/a'] }],
+    ['a limit of nothing', { limits: { ...DEFAULT_LIMITS, wallMs: 0 } }],
+    ['a limit that is no number', { limits: { ...DEFAULT_LIMITS, memoryBytes: Number.NaN } }],
+    ['a variable with a = in its name', { environment: ['A=B'] }],
+  ])('is refused with %s', (_, change) => {
+    expect(profileFault(change)).toMatchObject({ kind: 'refused', code: 'sandbox.invalid_profile' });
+  });
+
+  it.each<[string, Partial<SandboxProfile>]>([
+    ['hosts, as long as nothing enforces them', { egress: { mode: 'strict', hosts: ['example.org'] } }],
+    ['an open network in Tier C', { egress: { mode: 'none', hosts: [] } }],
+    ['a restricted network in Tier B', { tier: 'B' }],
+  ])('is not supported with %s', (_, change) => {
+    expect(profileFault(change)).toMatchObject({ kind: 'refused', code: 'sandbox.unsupported' });
+  });
+});
+
+describe('a command', () => {
+  it.each<[string, SandboxCommand]>([
+    ['nothing in it', { argv: [] }],
+    ['an empty program', { argv: [''] }],
+    ['a NUL', { argv: ['true', 'a\0b'] }],
+    ['a NUL in a variable', { argv: ['true'], environment: { A: '\0' } }],
+    ['an argument that the kernel does not take', { argv: ['true', 'x'.repeat(128 * 1024)] }],
+    ['more than can be sent', { argv: ['true', ...Array.from({ length: 40 }, () => 'x'.repeat(100_000))] }],
+    ['too many arguments', { argv: Array.from({ length: 5000 }, () => 'x') }],
+    ['a relative directory', { argv: ['true'], cwd: 'src' }],
+    ['a terminal without rows', { argv: ['true'], terminal: { rows: 0, columns: 80 } }],
+  ])('is refused with %s', (_, command) => {
+    expect(commandFault(command)).toMatchObject({ kind: 'refused', code: 'sandbox.invalid_command' });
+  });
+});

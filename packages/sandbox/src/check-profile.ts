@@ -1,0 +1,97 @@
+import { isAbsolute, normalize } from 'node:path';
+import type { SandboxCommand } from './command.ts';
+import type { Limits, SandboxProfile } from './profile.ts';
+import type { Refusal } from './run-result.ts';
+
+/** The kernel takes no longer argument than this. */
+const MAX_ARGUMENT = 128 * 1024 - 1;
+/** As `native/request.h` has them. */
+const MAX_ARGUMENTS = 4096;
+const MAX_VARIABLES = 512;
+const MAX_PATHS = 48;
+const MAX_TEXT_BYTES = 1024 * 1024;
+
+/** Undefined when both are well-formed and do not contradict one another. */
+export function refuseMalformed(command: SandboxCommand, profile: SandboxProfile): Refusal | undefined {
+  return refuseProfile(profile) ?? refuseCommand(command);
+}
+
+export function refuseProfile(profile: SandboxProfile): Refusal | undefined {
+  const { workspace, readOnlyPaths, writablePaths, maskedPaths, limits, environment } = profile;
+  const paths = [workspace.root, ...readOnlyPaths, ...writablePaths, ...maskedPaths];
+  const odd = paths.find((path) => !isPlainPath(path));
+  if (odd !== undefined)
+    return invalidProfile('A path of the profile is not absolute and plain.', 'Write it without `..`.');
+  if (paths.length > MAX_PATHS) return invalidProfile(`The profile has more than ${MAX_PATHS} paths.`);
+  if (new Set([...readOnlyPaths, ...writablePaths]).size < readOnlyPaths.length + writablePaths.length) {
+    return invalidProfile('A path of the profile is there twice.');
+  }
+  const badLimit = (Object.keys(limits) as (keyof Limits)[]).find((name) => !isLimit(limits[name]));
+  if (badLimit !== undefined) return invalidProfile(`The limit ${badLimit} is not a whole number above 0.`);
+  const badName = environment.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
+  if (badName !== undefined) return invalidProfile('A name of a variable in the profile is malformed.');
+  return refuseEgress(profile);
+}
+
+/** SECURITY: T-20 — what is promised about the network is either enforced or refused. */
+function refuseEgress({ tier, egress }: SandboxProfile): Refusal | undefined {
+  if (tier === 'B' && egress.mode === 'strict') {
+    return unsupported('Tier B cannot restrict the network.', 'Use Tier C, or say `egress.mode = "none"`.');
+  }
+  if (tier === 'B' ? egress.mode === 'none' : egress.mode === 'strict' && egress.hosts.length === 0) return undefined;
+  return unsupported(
+    'Tools in this build have either no network at all (Tier C, strict, no hosts) or the whole one (Tier B, none).',
+    'Take the hosts out of the profile, or run the command in Tier B.',
+  );
+}
+
+function refuseCommand({ argv, cwd, environment = {}, terminal }: SandboxCommand): Refusal | undefined {
+  const [program] = argv;
+  if (program === undefined || program === '') return invalidCommand('The command is empty.');
+  const variables = Object.entries(environment);
+  if (argv.length > MAX_ARGUMENTS || variables.length > MAX_VARIABLES) {
+    return invalidCommand(`The command has more than ${MAX_ARGUMENTS} arguments or ${MAX_VARIABLES} variables.`);
+  }
+  const texts = [...argv, ...variables.flat()];
+  if (texts.some((text) => text.includes('\0'))) return invalidCommand('The command holds a NUL.');
+  const sizes = texts.map((text) => Buffer.byteLength(text));
+  if (sizes.some((size) => size > MAX_ARGUMENT)) {
+    return invalidCommand(
+      'An argument or variable is longer than 128 KiB.',
+      'Write it to a file, or send it as input.',
+    );
+  }
+  if (sizes.reduce((sum, size) => sum + size, 0) > MAX_TEXT_BYTES) {
+    return invalidCommand('The command is longer than 1 MiB.', 'Write it to a file, or send it as input.');
+  }
+  if (cwd !== undefined && !isPlainPath(cwd)) return invalidCommand('The working directory is not absolute and plain.');
+  if (terminal !== undefined && !(isCells(terminal.rows) && isCells(terminal.columns))) {
+    return invalidCommand('The terminal has an impossible size.');
+  }
+  return undefined;
+}
+
+function isPlainPath(path: string): boolean {
+  const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  return isAbsolute(path) && normalize(plain) === plain && !path.includes('\0') && path.length < 4096;
+}
+
+function isLimit(value: number): boolean {
+  return Number.isSafeInteger(value) && value > 0;
+}
+
+function isCells(value: number): boolean {
+  return Number.isInteger(value) && value > 0 && value < 10_000;
+}
+
+function invalidProfile(message: string, fix?: string): Refusal {
+  return { kind: 'refused', code: 'sandbox.invalid_profile', message, fix };
+}
+
+function invalidCommand(message: string, fix?: string): Refusal {
+  return { kind: 'refused', code: 'sandbox.invalid_command', message, fix };
+}
+
+function unsupported(message: string, fix: string): Refusal {
+  return { kind: 'refused', code: 'sandbox.unsupported', message, fix };
+}

@@ -1,0 +1,94 @@
+import type { Logger } from '@palyra/primitives';
+import { hostCgroupFiles } from './cgroup/cgroup-files.ts';
+import { type CgroupDriver, detectCgroups } from './cgroup/detect-cgroups.ts';
+import { prepareCgroups } from './cgroup/prepare-cgroups.ts';
+import { removeStale } from './cgroup/remove-stale.ts';
+import type { SandboxCommand } from './command.ts';
+import { findLauncher } from './launcher/find-launcher.ts';
+import { type Launcher, type LauncherFacts, startLauncher } from './launcher/start-launcher.ts';
+import { createPlanner, type Planning } from './plan-command.ts';
+import type { SandboxProfile } from './profile.ts';
+import { type RunOptions, runJob } from './run-job.ts';
+import type { RunResult } from './run-result.ts';
+import { SandboxError } from './sandbox-error.ts';
+import { hostDirectories } from './survey/directory-files.ts';
+import { findBubblewrap } from './survey/find-bubblewrap.ts';
+import { hostSurveyFiles } from './survey/survey-files.ts';
+import { createSurveyor, type OperatorPlaces } from './survey/survey-host.ts';
+
+/** One argv under one profile in, one result out. */
+export interface Sandbox {
+  /** Refusals and failures are values; does not throw. */
+  run(command: SandboxCommand, profile: SandboxProfile, options?: RunOptions): Promise<RunResult>;
+  /** What `run` would do, without doing it. */
+  plan(command: SandboxCommand, profile: SandboxProfile): Planning;
+  readonly about: SandboxFacts;
+  /** Ends everything that runs. */
+  close(): Promise<void>;
+}
+
+export interface SandboxFacts {
+  readonly launcher: LauncherFacts;
+  readonly cgroups: CgroupDriver;
+  readonly bubblewrap: string | undefined;
+}
+
+export interface SandboxOptions {
+  readonly operator: OperatorPlaces;
+  readonly logger: Pick<Logger, 'error'>;
+  readonly now?: () => number;
+  /** Where the launcher is; found beside this package when absent. */
+  readonly launcherProgram?: string;
+}
+
+/**
+ * Starts the launcher, so call it before the process grows. Removes what a launcher that was killed has left behind.
+ * Throws `sandbox.launcher_missing` and `sandbox.launcher_failed`.
+ */
+export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
+  const program = options.launcherProgram ?? findLauncher();
+  if (program === undefined) {
+    throw new SandboxError('sandbox.launcher_missing', 'There is no launcher for this machine.', {
+      fix: 'Run the set-up, which compiles it (it needs cc), or install a release, which brings it along.',
+    });
+  }
+  const launcher = await startLauncher({ program, logger: options.logger });
+  try {
+    return await compose(launcher, options);
+  } catch (error) {
+    await launcher.close();
+    throw error;
+  }
+}
+
+async function compose(launcher: Launcher, { operator, now = Date.now }: SandboxOptions): Promise<Sandbox> {
+  const changes = hostCgroupFiles();
+  const cgroups = prepareCgroups(detectCgroups(changes), changes);
+  // SECURITY: T-16 — a launcher that was killed could not remove its cgroups, nor what still ran in them.
+  await removeStale(cgroups, changes);
+
+  const bubblewrap = findBubblewrap(hostSurveyFiles);
+  const surveyor = createSurveyor({
+    launcher: launcher.about,
+    operator,
+    cgroups,
+    files: hostSurveyFiles,
+    directories: hostDirectories,
+  });
+  const planner = createPlanner({ surveyor, bubblewrap });
+  return {
+    about: { launcher: launcher.about, cgroups, bubblewrap },
+    plan: (command, profile) => planner.plan(command, profile),
+    async run(command, profile, run = {}) {
+      const planned = planner.plan(command, profile);
+      if (planned.kind === 'refused') return planned;
+      return runJob(planned.plan, run, {
+        launcher,
+        now,
+        cgroupDriver: cgroups.kind,
+        readText: hostSurveyFiles.readText,
+      });
+    },
+    close: () => launcher.close(),
+  };
+}

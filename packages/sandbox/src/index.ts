@@ -1,0 +1,11 @@
+export type { CgroupDriver } from './cgroup/detect-cgroups.ts';
+export type { SandboxCommand } from './command.ts';
+export { createSandbox, type Sandbox, type SandboxFacts, type SandboxOptions } from './create-sandbox.ts';
+export type { MeasuredFacts, ProcessFacts } from './facts/measured-facts.ts';
+export type { LaunchPlan } from './launch-plan.ts';
+export type { Planning } from './plan-command.ts';
+export { DEFAULT_LIMITS, type Limits, type SandboxProfile, type TreeLimit } from './profile.ts';
+export type { Running, RunOptions } from './run-job.ts';
+export type { CapturedOutput, Quota, Ran, Refusal, ResourceUse, RunResult } from './run-result.ts';
+export { SANDBOX_ERRORS, SandboxError, type SandboxErrorCode } from './sandbox-error.ts';
+export type { OperatorPlaces } from './survey/survey-host.ts';

@@ -1,0 +1,92 @@
+import { planBubblewrap } from './backends/bubblewrap/plan.ts';
+import { planLimits } from './backends/limits/plan.ts';
+import { refuseMalformed } from './check-profile.ts';
+import type { SandboxCommand } from './command.ts';
+import { checkCommand } from './guard/check-command.ts';
+import { environmentRunsCode } from './guard/environment-code.ts';
+import { createProgramFiles, type ProgramFiles } from './guard/program-files.ts';
+import type { LaunchPlan } from './launch-plan.ts';
+import type { SandboxProfile } from './profile.ts';
+import type { Refusal } from './run-result.ts';
+import type { HostSurvey } from './survey/host-survey.ts';
+import type { HostSurveyor } from './survey/survey-host.ts';
+
+export type Planning = { readonly kind: 'planned'; readonly plan: LaunchPlan; readonly survey: HostSurvey } | Refusal;
+
+export interface Planner {
+  /** Everything that can be said without starting anything. Does not throw. */
+  plan(command: SandboxCommand, profile: SandboxProfile): Planning;
+}
+
+export interface PlannerDeps {
+  readonly surveyor: HostSurveyor;
+  /** Undefined where there is none: then Tier C is refused. */
+  readonly bubblewrap: string | undefined;
+}
+
+export function createPlanner({ surveyor, bubblewrap }: PlannerDeps): Planner {
+  const filesFor = rememberFiles();
+  return {
+    plan(command, profile) {
+      const malformed = refuseMalformed(command, profile);
+      if (malformed !== undefined) return malformed;
+      // SECURITY: T-20 — no wall, no tool: never the weaker tier instead.
+      if (profile.tier === 'C' && bubblewrap === undefined) return noBubblewrap();
+
+      const surveyed = surveyor.survey(command, profile);
+      if (surveyed.kind === 'refused') return surveyed;
+      const { survey } = surveyed;
+
+      const guarded = guard(command, profile, { survey, files: filesFor(survey.toolchains.path) });
+      if (guarded !== undefined) return guarded;
+      const plan =
+        profile.tier === 'C' && bubblewrap !== undefined
+          ? planBubblewrap(command, profile, { ...survey, bubblewrap })
+          : planLimits(command, withoutCode(profile), survey);
+      return { kind: 'planned', plan, survey };
+    },
+  };
+}
+
+interface GuardContext {
+  readonly survey: HostSurvey;
+  readonly files: ProgramFiles;
+}
+
+function guard(command: SandboxCommand, profile: SandboxProfile, { survey, files }: GuardContext): Refusal | undefined {
+  const isOpen = profile.executables === 'any' && profile.interpreters === 'allowed';
+  // In Tier C the kernel is the wall: what a command line looks like matters only where the profile says so.
+  if (profile.tier === 'C' && isOpen) return undefined;
+  const checked = checkCommand({
+    command,
+    profile,
+    programPath: survey.program,
+    files,
+    toolchainPaths: survey.toolchains.readOnly,
+  });
+  return checked.kind === 'ok' ? undefined : checked;
+}
+
+/** SECURITY: T-13 — a variable that names code is as good as an argument that does. */
+function withoutCode(profile: SandboxProfile): SandboxProfile {
+  if (profile.interpreters === 'allowed') return profile;
+  return { ...profile, environment: profile.environment.filter((name) => !environmentRunsCode(name)) };
+}
+
+function rememberFiles(): (path: string) => ProgramFiles {
+  const known = new Map<string, ProgramFiles>();
+  return (path) => {
+    const files = known.get(path) ?? createProgramFiles(path.split(':'));
+    known.set(path, files);
+    return files;
+  };
+}
+
+function noBubblewrap(): Refusal {
+  return {
+    kind: 'refused',
+    code: 'sandbox.unsupported',
+    message: 'Tier C needs bubblewrap, and there is none.',
+    fix: 'apt-get install bubblewrap (or your distribution’s package of that name).',
+  };
+}

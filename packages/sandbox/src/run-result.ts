@@ -1,0 +1,46 @@
+import type { MeasuredFacts } from './facts/measured-facts.ts';
+import type { SandboxErrorCode } from './sandbox-error.ts';
+
+/** What became of one command. `refused` and `failed_to_start`: nothing of it ever ran. */
+export type RunResult =
+  | (Ran & { readonly kind: 'completed'; readonly exitCode: number })
+  /** By a signal that was not ours. */
+  | (Ran & { readonly kind: 'signalled'; readonly signal: string })
+  | (Ran & { readonly kind: 'timed_out'; readonly limit: 'wall' | 'idle' })
+  | (Ran & { readonly kind: 'cancelled' })
+  | (Ran & { readonly kind: 'quota_exceeded'; readonly quota: Quota })
+  | Refusal
+  | (Omit<Refusal, 'kind'> & { readonly kind: 'failed_to_start' });
+
+export type Quota = 'cpu' | 'memory' | 'processes' | 'output' | 'file_size' | 'disk';
+
+/** Cancelled before anything ran, it has no facts. */
+export interface Ran {
+  readonly output: CapturedOutput;
+  readonly usage: ResourceUse;
+  readonly facts: MeasuredFacts | undefined;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+export interface Refusal {
+  readonly kind: 'refused';
+  readonly code: SandboxErrorCode;
+  readonly message: string;
+  readonly fix: string | undefined;
+}
+
+export interface CapturedOutput {
+  readonly stdout: Uint8Array;
+  readonly stderr: Uint8Array;
+}
+
+/** Of all processes of the command together. */
+export interface ResourceUse {
+  readonly wallMs: number;
+  readonly userMs: number;
+  readonly systemMs: number;
+  /** The largest resident set of a single process, or of all where a cgroup measured it. */
+  readonly maxRssBytes: number;
+  readonly outputBytes: number;
+}

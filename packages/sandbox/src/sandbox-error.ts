@@ -1,0 +1,23 @@
+import { AppError } from '@palyra/primitives';
+
+/** Codes are API: add one, never rename one. */
+export const SANDBOX_ERRORS = {
+  'sandbox.argument_refused': 'An argument of the command reaches outside the workspace or starts another program.',
+  'sandbox.enforcement_failed':
+    'The sandbox that was started is not the one that was planned, so nothing was run in it.',
+  'sandbox.executable_not_allowed': 'The profile does not allow this program.',
+  'sandbox.executable_not_found': 'There is no such program in the sandbox.',
+  'sandbox.interpreter_refused': 'The command runs code that it brings along, and the profile does not allow that.',
+  'sandbox.invalid_command': 'The command is malformed.',
+  'sandbox.invalid_profile': 'The profile is malformed or contradicts itself.',
+  'sandbox.launcher_failed': 'The launcher ended or gave no answer.',
+  'sandbox.launcher_missing': 'There is no launcher for this machine.',
+  'sandbox.start_failed': 'The command could not be started.',
+  'sandbox.unsafe_identity': 'The tool would run as root, or with groups that it must not have.',
+  'sandbox.unsafe_workspace': 'The workspace is too wide, or holds what a tool must not reach.',
+  'sandbox.unsupported': 'This host cannot enforce what the profile demands.',
+} as const;
+
+export type SandboxErrorCode = keyof typeof SANDBOX_ERRORS;
+
+export class SandboxError extends AppError<SandboxErrorCode> {}
