@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-const TOOL = fileURLToPath(new URL('./conformance.ts', import.meta.url));
-const VECTORS = fileURLToPath(new URL('../tests/vectors/jcs', import.meta.url));
-const CEDAR_VECTORS = fileURLToPath(new URL('../tests/vectors/cedar', import.meta.url));
+const TOOL = fileURLToPath(new URL('../../tools/conformance.ts', import.meta.url));
+const VECTORS = fileURLToPath(new URL('../vectors/jcs', import.meta.url));
+const CEDAR_VECTORS = fileURLToPath(new URL('../vectors/cedar', import.meta.url));
 
 interface Ended {
   readonly exitCode: number;
