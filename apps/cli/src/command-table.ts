@@ -3,6 +3,7 @@ import { configCheck } from './commands/config-check.ts';
 import { configInit } from './commands/config-init.ts';
 import { configSet } from './commands/config-set.ts';
 import { configShow } from './commands/config-show.ts';
+import { doctor } from './commands/doctor.ts';
 import { journalArchive } from './commands/journal-archive.ts';
 import { journalBody } from './commands/journal-body.ts';
 import { journalBundle } from './commands/journal-bundle.ts';
@@ -46,4 +47,5 @@ export const COMMANDS: readonly CommandDefinition[] = [
   journalArchive,
   journalErase,
   journalRotateKey,
+  doctor,
 ];

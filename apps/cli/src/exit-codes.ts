@@ -56,6 +56,7 @@ const EXITS: Readonly<Record<string, ExitCode>> = {
   'journal.own_log': EXIT_CODES.conflict,
   'journal.witness_store': EXIT_CODES.conflict,
   'policy.': EXIT_CODES.usage,
+  'sandbox.start_failed': EXIT_CODES.unenforceable,
   'storage.locked': EXIT_CODES.conflict,
   'storage.newer_schema': EXIT_CODES.conflict,
   'storage.permission_denied': EXIT_CODES.denied,

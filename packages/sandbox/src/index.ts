@@ -4,8 +4,12 @@ export { createSandbox, type Sandbox, type SandboxFacts, type SandboxOptions } f
 export type { MeasuredFacts, ProcessFacts } from './facts/measured-facts.ts';
 export type { LaunchPlan } from './launch-plan.ts';
 export type { Planning } from './plan-command.ts';
+export type { BubblewrapFacts, HostReport, LayerReport, TierReport } from './probe/host-report.ts';
+export { createReportStore, type ReportStore } from './probe/report-store.ts';
+export { type ProbeDeps, probeHost } from './probe-host.ts';
 export { DEFAULT_LIMITS, type Limits, type SandboxProfile, type TreeLimit } from './profile.ts';
 export type { Running, RunOptions } from './run-job.ts';
 export type { CapturedOutput, Quota, Ran, Refusal, ResourceUse, RunResult } from './run-result.ts';
 export { SANDBOX_ERRORS, SandboxError, type SandboxErrorCode } from './sandbox-error.ts';
+export { describeSeccomp, type SeccompDescription, type SeccompRule } from './seccomp/describe-seccomp.ts';
 export type { OperatorPlaces } from './survey/survey-host.ts';

@@ -1,5 +1,10 @@
 import { constants } from 'node:os';
-import { type Explanation, explainFailure, explainLauncherFailure, type ReadHostText } from './backends/bubblewrap/explain-failure.ts';
+import {
+  type Explanation,
+  explainFailure,
+  explainLauncherFailure,
+  type ReadHostText,
+} from './backends/bubblewrap/explain-failure.ts';
 import { type CgroupCounters, countersOf } from './cgroup/read-counters.ts';
 import { compare } from './facts/compare.ts';
 import type { Finding } from './facts/finding.ts';

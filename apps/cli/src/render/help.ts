@@ -1,5 +1,6 @@
 import { COMMAND_GROUPS, type CommandDefinition } from '../command.ts';
 import type { Paint } from './paint.ts';
+import { wrap } from './wrap.ts';
 
 /** What `--help` is about: everything, the commands of one noun, or one command. */
 export type HelpTopic =
@@ -163,20 +164,6 @@ function signature(command: CommandDefinition): string {
 
 export function nounOf(command: CommandDefinition): string {
   return command.name.split(' ', 1).join('');
-}
-
-function wrap(text: string, width: number): readonly string[] {
-  const wrapped: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      wrapped.push(line);
-      line = word;
-    } else {
-      line = line === '' ? word : `${line} ${word}`;
-    }
-  }
-  return line === '' ? wrapped : [...wrapped, line];
 }
 
 function lines(all: readonly string[]): string {

@@ -25,6 +25,8 @@ export interface CgroupFiles {
 
 /** What preparing and cleaning up change. `false`: the kernel said no. */
 export interface CgroupChanges extends CgroupFiles {
+  /** Of this process. */
+  readonly pid: number;
   /** Names of the directories directly in it. */
   directoriesIn(path: string): readonly string[];
   write(path: string, text: string): boolean;
@@ -40,6 +42,7 @@ const PAUSE_MS = 5;
 export function hostCgroupFiles(): CgroupChanges {
   return {
     uid: process.geteuid?.() ?? -1,
+    pid: process.pid,
     readText: (path) => attempt(() => readFileSync(path, 'utf8')),
     exists: (path) => existsSync(path),
     isWritable: (path) => succeeds(() => accessSync(path, constants.W_OK)),

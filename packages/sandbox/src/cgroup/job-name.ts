@@ -33,6 +33,11 @@ export function startTicksOf(stat: string): number | undefined {
   return ticks !== undefined && /^\d+$/.test(ticks) ? Number(ticks) : undefined;
 }
 
+/** The pid of the parent, from the same text. */
+export function parentOf(stat: string): string | undefined {
+  return fieldsAfterName(stat)[1];
+}
+
 /** Ended and not yet waited for: it has a /proc entry and does nothing any more. */
 export function isDead(stat: string): boolean {
   return ['Z', 'X', 'x'].includes(fieldsAfterName(stat)[0] ?? '');

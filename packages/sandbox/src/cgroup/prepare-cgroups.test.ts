@@ -14,7 +14,12 @@ function fakeKernel({ pids, stuck = [] }: { pids: readonly string[]; stuck?: rea
   let hasLeaf = false;
   const changes: CgroupChanges = {
     uid: 0,
+    pid: 7,
     readText(path) {
+      // Everything else that runs was started by 7, except what begins with a 9.
+      const process = /^\/proc\/(\d+)\/stat$/.exec(path)?.[1];
+      if (process !== undefined)
+        return process === '1' ? '1 (init) S 0' : `${process} (a) b) S ${process.startsWith('9') ? 1 : 7}`;
       if (path === `${OWN}/cgroup.procs`) return [...inOwn].map((pid) => `${pid}\n`).join('');
       return path === `${OWN}/cgroup.subtree_control` ? `${enabled}\n` : undefined;
     },
@@ -63,7 +68,16 @@ test('a process that cannot be moved means that there are no cgroups', () => {
 test('a process of another pid namespace is not mistaken for ourselves', () => {
   const { changes, acts } = fakeKernel({ pids: ['0'] });
   expect(prepareCgroups(DRIVER, changes)).toMatchObject({ kind: 'none' });
-  expect(acts).toEqual([`mkdir ${OWN}/palyra-main`]);
+  expect(acts.filter((act) => act.endsWith('← 0'))).toEqual([]);
+});
+
+test("the user's other programs are left where they are, and then there are no cgroups", () => {
+  const { changes, acts } = fakeKernel({ pids: ['7', '90'] });
+  expect(prepareCgroups(DRIVER, changes)).toMatchObject({
+    kind: 'none',
+    reason: expect.stringContaining('other programs'),
+  });
+  expect(acts).toEqual([]);
 });
 
 test('controllers that stay off although the write succeeded mean that there are no cgroups', () => {

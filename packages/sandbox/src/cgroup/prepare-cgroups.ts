@@ -1,5 +1,6 @@
 import type { CgroupChanges } from './cgroup-files.ts';
 import { type CgroupDriver, MAIN_LEAF, type NoCgroups, type V2Driver } from './detect-cgroups.ts';
+import { parentOf } from './job-name.ts';
 
 /** More rounds than any shell that forks meanwhile needs. */
 const MOST_ROUNDS = 16;
@@ -14,6 +15,9 @@ export function prepareCgroups(driver: CgroupDriver, changes: CgroupChanges): Cg
   const { directory, controllers } = driver;
   const isEnabled = () => missingIn(changes, driver).length === 0;
   if (isEnabled()) return driver;
+
+  // A session's cgroup holds the user's other programs too, and those are not ours to move.
+  if (!pidsIn(changes, directory).every((pid) => isOurs(pid, changes))) return failed('other programs run in it');
 
   const leaf = `${directory}/${MAIN_LEAF}`;
   if (!changes.exists(leaf) && !changes.makeDirectory(leaf)) return failed('its leaf cannot be made');
@@ -30,13 +34,24 @@ function missingIn(changes: CgroupChanges, { directory, controllers }: V2Driver)
 
 function emptyInto(changes: CgroupChanges, { directory, leaf }: { directory: string; leaf: string }): boolean {
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    const pids = (changes.readText(`${directory}/cgroup.procs`) ?? '').split('\n').filter((pid) => pid !== '');
+    const pids = pidsIn(changes, directory);
     if (pids.length === 0) return true;
     // One that ended meanwhile cannot be moved; the next round sees whether it was that. `0` is a process that this pid
     // namespace does not know, and writing it would move ourselves.
     for (const pid of pids) if (pid !== '0') changes.write(`${leaf}/cgroup.procs`, pid);
   }
   return false;
+}
+
+function pidsIn(changes: CgroupChanges, directory: string): readonly string[] {
+  return (changes.readText(`${directory}/cgroup.procs`) ?? '').split('\n').filter((pid) => pid !== '');
+}
+
+/** Ourselves, or started by us, at whatever remove. */
+function isOurs(pid: string, changes: CgroupChanges): boolean {
+  if (pid === String(changes.pid)) return true;
+  const parent = parentOf(changes.readText(`/proc/${pid}/stat`) ?? '');
+  return parent !== undefined && parent !== '0' && isOurs(parent, changes);
 }
 
 function failed(what: string): NoCgroups {

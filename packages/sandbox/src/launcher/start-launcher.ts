@@ -6,7 +6,7 @@ import type { LaunchPlan } from '../launch-plan.ts';
 import { SandboxError } from '../sandbox-error.ts';
 import { decodeEnd, decodeFacts, type EndReport } from './decode-reports.ts';
 import { encodeRequest, terminalSize } from './encode-request.ts';
-import { createFrameReader, encodeFrame, type Frame, FROM_LAUNCHER, TO_LAUNCHER, WIRE_VERSION } from './wire.ts';
+import { createFrameReader, encodeFrame, FROM_LAUNCHER, type Frame, TO_LAUNCHER, WIRE_VERSION } from './wire.ts';
 
 /** The small program that starts tools. One for the whole process, started before that grows. */
 export interface Launcher {
@@ -68,15 +68,20 @@ export async function startLauncher({ program, logger }: LauncherOptions): Promi
     logger.error({ text: text.toString('utf8').trim() }, 'The launcher said something.');
   });
   const lost = (fault: SandboxError) => {
-    if (gone !== undefined) return;
-    gone = fault;
-    for (const events of jobs.values()) events.failed(fault.message);
+    gone ??= fault;
+    const unheard = [...jobs.values()];
     jobs.clear();
+    for (const events of unheard) events.failed(gone.message);
   };
   control.on('error', () => lost(launcherGone()));
   void exited.then(() => lost(launcherGone()));
 
-  const about = await hello(child, control, (frame) => dispatch(frame, jobs));
+  const about = await hello(child, control, (frame) => dispatch(frame, jobs)).catch((fault: unknown) => {
+    // A stranger that goes on living would keep this process alive, too.
+    child.kill('SIGKILL');
+    control.destroy();
+    throw fault;
+  });
   unreference(child, control);
   let nextId = 0;
 

@@ -54,6 +54,19 @@ describe('what Landlock leaves to a Tier B tool', () => {
     expect(rules.map(({ path }) => path)).not.toContain('/h');
   });
 
+  it('reaches what is needed through a directory that can be entered and not listed', () => {
+    const closed = { ...HOST, list: (directory: string) => (directory === '/home' ? undefined : HOST.list(directory)) };
+    const carved = { hidden: ['/home/ada/.ssh', '/home/ada/.palyra'], readOnly: [] };
+    const inHome = (needed: readonly string[]) =>
+      landlockRules({ ...carved, needed }, closed).rules.filter(({ path }) => path.startsWith('/home'));
+    expect(inHome(['/home/ada/src'])).toEqual([{ path: '/home/ada/src', access: 'write' }]);
+    // Others in it are not known, so they stay out of reach.
+    expect(inHome(['/home/eve'])).toEqual([
+      { path: '/home/ada/src', access: 'write' },
+      { path: '/home/eve', access: 'write' },
+    ]);
+  });
+
   it('is looked up again when a directory that was gone through has changed', () => {
     const plan = landlockRules({ hidden: ['/home/ada/.ssh'], readOnly: [] }, HOST);
     expect(isFresh(plan, HOST)).toBe(true);

@@ -17,20 +17,29 @@ export interface CarvedOut {
   /** Resolved, absolute. */
   readonly hidden: readonly string[];
   readonly readOnly: readonly string[];
+  /** Stay within reach, also in a directory that can be entered and not listed. */
+  readonly needed?: readonly string[];
 }
 
 /**
  * Landlock only knows what is allowed, for a directory with everything below it. To take a place out, the directories
  * above it are gone through and everything else in them is allowed; they themselves cannot be listed then.
  */
-export function landlockRules({ hidden, readOnly }: CarvedOut, files: DirectoryFiles): LandlockPlan {
+export function landlockRules({ hidden, readOnly, needed = [] }: CarvedOut, files: DirectoryFiles): LandlockPlan {
   const special = [...hidden, ...readOnly];
   const rules: { path: string; access: 'read' | 'write' }[] = [];
   const stamps: string[] = [];
 
+  /** Of a directory that cannot be listed, what is known to be in it; nothing else can be allowed. */
+  const known = (directory: string): readonly DirectoryEntry[] =>
+    [...new Set([...special, ...needed].flatMap((place) => nameToward(directory, place)))].map((name) => ({
+      name,
+      isLink: false,
+    }));
+
   const visit = (directory: string) => {
     stamps.push(`${directory} ${files.stamp(directory) ?? 'gone'}`);
-    for (const { name, isLink } of files.list(directory) ?? []) {
+    for (const { name, isLink } of files.list(directory) ?? known(directory)) {
       // SECURITY: T-40 — a link is only another name; a rule for it would be one for what it points to, hidden or not.
       if (isLink) continue;
       const path = directory === '/' ? `/${name}` : `${directory}/${name}`;
@@ -42,6 +51,12 @@ export function landlockRules({ hidden, readOnly }: CarvedOut, files: DirectoryF
   };
   visit('/');
   return { rules, stamp: stamps.join('\n') };
+}
+
+/** The next segment on the way from a directory to a place below it. */
+function nameToward(directory: string, place: string): readonly string[] {
+  const start = directory === '/' ? '/' : `${directory}/`;
+  return place.startsWith(start) && place !== start ? [place.slice(start.length).split('/', 1).join('')] : [];
 }
 
 /** Whether the rules still describe the same files. */

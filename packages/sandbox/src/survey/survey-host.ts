@@ -164,7 +164,7 @@ function rememberLandlock({ operator, files, directories, launcher }: SurveyDeps
       ...CREDENTIAL_PATHS.map((path) => `${operator.home}/${path}`),
       ...maskedPaths,
     ].map((path) => resolvePath(files, path));
-    const plan = landlockRules({ hidden, readOnly: access === 'read-only' ? [root] : [] }, directories);
+    const plan = landlockRules({ hidden, readOnly: access === 'read-only' ? [root] : [], needed: [root] }, directories);
     known.set(key, plan);
     return plan;
   };

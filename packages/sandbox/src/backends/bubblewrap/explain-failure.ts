@@ -22,7 +22,7 @@ export function explainFailure(said: string, readText: ReadHostText): Explanatio
 export function explainLauncherFailure(message: string): Explanation | undefined {
   if (/^(?:ids cannot be mapped|a path cannot be given to the tool's user)/.test(message)) return NO_IDMAP;
   if (message.startsWith('Landlock ')) return NO_LANDLOCK;
-  if (/^no process can be made/.test(message)) return EXHAUSTED;
+  if (message.startsWith('no process can be made')) return EXHAUSTED;
   return undefined;
 }
 

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { LaunchPlan, RlimitName } from '../launch-plan.ts';
+import { encodeRequest, terminalSize } from './encode-request.ts';
+import { decodeItems, START_ITEM } from './wire.ts';
+
+const PLAN: LaunchPlan = {
+  executor: 'test',
+  wrapper: undefined,
+  tool: { path: '/bin/echo', argv: ['echo', 'ä'], environment: ['A=1'], cwd: '/tmp', terminal: undefined },
+  identity: undefined,
+  staged: [],
+  rlimits: [],
+  tmpfs: [],
+  cgroups: [],
+  data: [],
+  landlock: undefined,
+  watch: { wallMs: 1, idleMs: 2, outputBytes: 3, treeCpuMs: undefined, cpuCounter: undefined },
+  expected: {
+    identity: undefined,
+    noGroups: false,
+    namespaces: [],
+    seccomp: false,
+    noCapabilities: true,
+    isolatedNetwork: false,
+    rlimits: [],
+    mounts: undefined,
+    cgroups: [],
+    landlock: false,
+  },
+};
+
+/** Tag and bytes, of everything but what `PLAN` has already. */
+function added(plan: Partial<LaunchPlan>, stdin = false): readonly (readonly [number, string])[] {
+  const usual = itemsOf(PLAN, false).map(([tag, hex]) => `${tag} ${hex}`);
+  return itemsOf({ ...PLAN, ...plan }, stdin).filter(([tag, hex]) => !usual.includes(`${tag} ${hex}`));
+}
+
+function itemsOf(plan: LaunchPlan, stdin: boolean): readonly (readonly [number, string])[] {
+  return (decodeItems(encodeRequest(plan, { stdin })) ?? []).map(({ tag, bytes }) => [tag, bytes.toString('hex')]);
+}
+
+const hex = (text: string) => Buffer.from(text).toString('hex');
+const u64 = (value: number) => {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(value));
+  return bytes.toString('hex');
+};
+
+test('the least request: what to run, where, and what is watched', () => {
+  expect(itemsOf(PLAN, false)).toEqual([
+    [START_ITEM.toolPath, hex('/bin/echo')],
+    [START_ITEM.toolArgument, hex('echo')],
+    [START_ITEM.toolArgument, hex('ä')],
+    [START_ITEM.toolVariable, hex('A=1')],
+    [START_ITEM.cwd, hex('/tmp')],
+    [START_ITEM.watch, `${u64(1)}${u64(2)}${u64(3)}${u64(0)}`],
+  ]);
+});
+
+test('the facts that are expected are not told: who reads them does not judge them', () => {
+  const expected = { ...PLAN.expected, seccomp: true, landlock: true, mounts: [{ at: '/', writable: false }] };
+  expect(encodeRequest({ ...PLAN, expected }, { stdin: false })).toEqual(encodeRequest(PLAN, { stdin: false }));
+});
+
+test('input, identity, terminal and tmpfs', () => {
+  expect(added({}, true)).toEqual([[START_ITEM.stdin, '']]);
+  expect(added({ identity: { uid: 0x01020304, gid: 5 } })).toEqual([[START_ITEM.identity, '0403020105000000']]);
+  expect(added({ tool: { ...PLAN.tool, terminal: { rows: 24, columns: 80 } } })).toEqual([
+    [START_ITEM.terminal, '18005000'],
+  ]);
+  expect(added({ tmpfs: ['/tmp', '/dev/shm'] })).toEqual([
+    [START_ITEM.tmpfs, hex('/tmp')],
+    [START_ITEM.tmpfs, hex('/dev/shm')],
+  ]);
+  expect(terminalSize(1, 2)).toEqual(Buffer.from([1, 0, 2, 0]));
+});
+
+test('what is staged says how', () => {
+  const mount = { name: '0', source: '/srv' };
+  const flags = [
+    [false, false, '00'],
+    [true, false, '01'],
+    [false, true, '02'],
+    [true, true, '03'],
+  ] as const;
+  for (const [readOnly, idmap, flag] of flags) {
+    expect(added({ staged: [{ ...mount, readOnly, idmap }] })).toEqual([
+      [START_ITEM.staged, `${flag}${hex('0\0/srv')}`],
+    ]);
+  }
+});
+
+test('settings and counters follow the cgroup that they belong to', () => {
+  const cgroups = ['a', 'b'].map((name) => ({
+    directory: `/sys/fs/cgroup/palyra-${name}`,
+    settings: [{ file: 'pids.max', value: '8' }],
+    counters: ['pids.events'],
+  }));
+  expect(added({ cgroups })).toEqual(
+    ['a', 'b'].flatMap((name) => [
+      [START_ITEM.cgroup, hex(`/sys/fs/cgroup/palyra-${name}`)],
+      [START_ITEM.cgroupSetting, hex('pids.max\x008')],
+      [START_ITEM.cgroupCounter, hex('pids.events')],
+    ]),
+  );
+});
+
+test('data, Landlock rules with their stamp, and counters of CPU time', () => {
+  expect(added({ data: [{ fd: 10, bytes: Buffer.from('x') }] })).toEqual([[START_ITEM.data, `0a000000${hex('x')}`]]);
+  const rules = [
+    { path: '/usr', access: 'read' },
+    { path: '/srv', access: 'write' },
+  ] as const;
+  expect(added({ landlock: { stamp: 's', rules } })).toEqual([
+    [START_ITEM.landlockStamp, hex('s')],
+    [START_ITEM.landlockRule, `00${hex('/usr')}`],
+    [START_ITEM.landlockRule, `01${hex('/srv')}`],
+  ]);
+  const counter = (cpuCounter: string) => added({ watch: { ...PLAN.watch, cpuCounter } });
+  expect(counter('/sys/fs/cgroup/x/cpuacct.usage')).toEqual([
+    [START_ITEM.cpuCounter, `00${hex('/sys/fs/cgroup/x/cpuacct.usage')}`],
+  ]);
+  expect(counter('/sys/fs/cgroup/x/cpu.stat')).toEqual([
+    [START_ITEM.cpuCounter, `01${hex('/sys/fs/cgroup/x/cpu.stat')}`],
+  ]);
+});
+
+test('limits are numbered as the launcher numbers them', () => {
+  const source = readFileSync(new URL('../../native/request.c', import.meta.url), 'utf8');
+  const theirs = /RESOURCES\[\] = \{(.*?)\}/s.exec(source)?.[1] ?? '';
+  const names = [...theirs.matchAll(/RLIMIT_(\w+)/g)].map(([, name = '']) => name.toLowerCase() as RlimitName);
+  expect(names.length).toBeGreaterThan(5);
+  for (const [at, name] of names.entries()) {
+    const number = at.toString(16).padStart(2, '0');
+    expect(added({ rlimits: [{ name, soft: 1, hard: 2 ** 40 }] })).toEqual([
+      [START_ITEM.rlimit, `${number}${u64(1)}${u64(2 ** 40)}`],
+    ]);
+  }
+});
+
+test('any texts arrive as they are, each in its own item', () => {
+  const texts = fc.array(fc.string({ unit: 'grapheme' }), { minLength: 1 });
+  fc.assert(
+    fc.property(texts, texts, texts, (argv, environment, wrapper) => {
+      const found = itemsOf({ ...PLAN, wrapper, tool: { ...PLAN.tool, argv, environment } }, false);
+      const of = (wanted: number) => found.filter(([tag]) => tag === wanted).map(([, bytes]) => bytes);
+      expect(of(START_ITEM.toolArgument)).toEqual(argv.map(hex));
+      expect(of(START_ITEM.toolVariable)).toEqual(environment.map(hex));
+      expect(of(START_ITEM.wrapperArgument)).toEqual(wrapper.map(hex));
+    }),
+  );
+});
