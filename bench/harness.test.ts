@@ -158,6 +158,37 @@ test('a failing contender fails the benchmark, by name, and everything opened is
   expect(closed).toEqual(['broken', 'one', 'teardown']);
 });
 
+test('a sample may be what the operation returns instead of how long it took', async () => {
+  const contenders = [
+    { name: 'one', prepare: () => ({ operation: async () => 7, sample: 'result' as const }) },
+    { name: 'two', prepare: () => ({ operation: () => 21, sample: 'result' as const }) },
+  ];
+  const { rows } = await benchmark({ ratioOf: 'p50_ms', contenders }).run(OPTIONS, quiet);
+  expect(rows.map(({ p50_ms, p99_ms, ratio }) => [p50_ms, p99_ms, ratio])).toEqual([
+    [7, 7, 1],
+    [21, 21, 3],
+  ]);
+});
+
+test('a contender that cannot take part is named with its reason, and the others are measured', async () => {
+  const contenders = [
+    { name: 'one', prepare: () => ({ operation: () => pause(1) }) },
+    { name: 'rival', prepare: () => ({ notMeasured: 'it is not installed' }) },
+  ];
+  const report = await benchmark({ contenders }).run(OPTIONS, quiet);
+  expect(report.rows.map(({ name }) => name)).toEqual(['one']);
+  expect(report.not_measured).toEqual([{ name: 'rival', why: 'it is not installed' }]);
+  expect(renderTable(report)).toMatch(/\nrival: NOT MEASURED: it is not installed\n$/);
+});
+
+test('without its baseline there is nothing to compare with', async () => {
+  const contenders = [
+    { name: 'one', prepare: () => ({ notMeasured: 'there is none' }) },
+    { name: 'two', prepare: () => ({ operation: () => pause(1) }) },
+  ];
+  await expect(benchmark({ contenders }).run(OPTIONS, quiet)).rejects.toThrow('there is none');
+});
+
 test('a definition without its baseline, or with one name twice, is refused', () => {
   expect(() => benchmark({ baseline: 'nobody' })).toThrow('no contender nobody');
   const twice = { name: 'one', prepare: () => ({ operation: () => undefined }) };

@@ -6,7 +6,12 @@ export interface Contender<Context> {
   /** How many operations are in flight at once; 1 unless told. */
   readonly concurrency?: number;
   /** Opens what the contender needs. Called once, before the warm-up, and not measured. */
-  prepare(context: Context): Promise<Workload> | Workload;
+  prepare(context: Context): Promise<Workload | NotMeasured> | Workload | NotMeasured;
+}
+
+/** What this machine lacks for a contender, such as a rival that cannot be installed: the others are measured, and the report says so. */
+export interface NotMeasured {
+  readonly notMeasured: string;
 }
 
 export interface Workload {
@@ -14,6 +19,8 @@ export interface Workload {
   operation(index: number): unknown;
   /** How many things one operation does, such as the entries it verifies; 1 unless told. `per_s` counts things. */
   readonly things?: number;
+  /** What a sample is: how long the operation took, unless told, or the milliseconds that it returns. */
+  readonly sample?: 'duration' | 'result';
   close?(): Promise<void> | void;
 }
 
@@ -56,6 +63,8 @@ export interface BenchmarkReport {
   readonly baseline: string;
   readonly ratio_of: RatioOf;
   readonly rows: readonly BenchmarkRow[];
+  /** Absent when everybody took part. */
+  readonly not_measured?: readonly { readonly name: string; readonly why: string }[];
 }
 
 export type Progress = (line: string) => void;
@@ -107,6 +116,11 @@ interface Samples {
   elapsedMs: number;
 }
 
+interface Measured {
+  readonly rows: ReadonlyMap<string, RowStatistics>;
+  readonly absent: readonly { readonly name: string; readonly why: string }[];
+}
+
 interface Measuring {
   readonly options: BenchmarkOptions;
   readonly progress: Progress;
@@ -116,13 +130,16 @@ async function measure<Context>(
   contenders: readonly Contender<Context>[],
   context: Context,
   { options, progress }: Measuring,
-): Promise<Map<string, RowStatistics>> {
+): Promise<Measured> {
   const entrants: Entrant[] = [];
+  const absent: { name: string; why: string }[] = [];
   try {
     for (const { name, concurrency = 1, prepare } of contenders) {
-      entrants.push({ name, concurrency, workload: await prepare(context), started: 0 });
+      const workload = await prepare(context);
+      if ('notMeasured' in workload) absent.push({ name, why: workload.notMeasured });
+      else entrants.push({ name, concurrency, workload, started: 0 });
     }
-    return await playRounds(entrants, { options, progress });
+    return { rows: await playRounds(entrants, { options, progress }), absent };
   } finally {
     for (const { workload } of entrants.toReversed()) await workload.close?.();
   }
@@ -155,6 +172,7 @@ async function playRounds(entrants: readonly Entrant[], { options, progress }: M
 /** Keeps `concurrency` operations in flight until the time is over; the last ones are waited for and counted. */
 async function playTurn(entrant: Entrant, sliceMs: number, into: Samples): Promise<void> {
   const start = performance.now();
+  const isResult = entrant.workload.sample === 'result';
   let isOver = false;
 
   async function lane(): Promise<void> {
@@ -162,9 +180,9 @@ async function playTurn(entrant: Entrant, sliceMs: number, into: Samples): Promi
       const before = performance.now();
       const result = entrant.workload.operation(entrant.started++);
       // Awaiting what is no promise would charge a synchronous contender for a turn it does not take.
-      if (result instanceof Promise) await result;
+      const settled: unknown = result instanceof Promise ? await result : result;
       const after = performance.now();
-      into.latencies.push(after - before);
+      into.latencies.push(isResult ? Number(settled) : after - before);
       if (after - start >= sliceMs) isOver = true;
     }
   }
@@ -182,14 +200,21 @@ async function playTurn(entrant: Entrant, sliceMs: number, into: Samples): Promi
 
 function report<Context>(
   { name, baseline, ratioOf, contenders }: Benchmark<Context>,
-  measured: ReadonlyMap<string, RowStatistics>,
+  { rows: measured, absent }: Measured,
 ): BenchmarkReport {
   const base = measured.get(baseline);
+  if (base === undefined) throw new Error(`The baseline was not measured: ${absent[0]?.why}`);
   const rows = contenders.flatMap((contender) => {
     const own = measured.get(contender.name);
-    return own && base ? [{ name: contender.name, ...own, ratio: rounded(own[ratioOf] / base[ratioOf]) }] : [];
+    return own ? [{ name: contender.name, ...own, ratio: rounded(own[ratioOf] / base[ratioOf]) }] : [];
   });
-  return { bench: name, baseline, ratio_of: ratioOf, rows };
+  return {
+    bench: name,
+    baseline,
+    ratio_of: ratioOf,
+    rows,
+    ...(absent.length === 0 ? {} : { not_measured: absent }),
+  };
 }
 
 function rounded(ratio: number): number {

@@ -1,7 +1,7 @@
 import type { BenchmarkReport } from './harness.ts';
 
 /** The table a person reads. */
-export function renderTable({ bench, baseline, ratio_of, rows }: BenchmarkReport): string {
+export function renderTable({ bench, baseline, ratio_of, rows, not_measured = [] }: BenchmarkReport): string {
   const meaning = ratio_of === 'per_s' ? 'operations per second, more is better' : 'median latency, less is better';
   const cells = [
     ['', 'p50 ms', 'p99 ms', 'per s', 'ratio'],
@@ -14,5 +14,6 @@ export function renderTable({ bench, baseline, ratio_of, rows }: BenchmarkReport
       .join('  ')
       .trimEnd(),
   );
-  return [`${bench}: ratio to "${baseline}" (${meaning})`, ...lines, ''].join('\n');
+  const absent = not_measured.map(({ name, why }) => `${name}: NOT MEASURED: ${why}`);
+  return [`${bench}: ratio to "${baseline}" (${meaning})`, ...lines, ...absent, ''].join('\n');
 }

@@ -34,7 +34,10 @@ export const SYSTEM_PACKAGES = {
     { apt: 'openssl', needs: ['openssl'], why: 'attestations are verified by a program that is not ours' },
     { apt: 'chromium', needs: ['chromium'], why: 'the standalone verifier is tested in a real browser' },
   ],
-  bench: [],
+  bench: [
+    { apt: 'ripgrep', needs: ['rg'], why: 'sandbox-runtime, which bench/sandbox compares with, searches with it' },
+    { apt: 'socat', needs: ['socat'], why: 'sandbox-runtime relays its network through it' },
+  ],
 };
 
 /** @type {SystemGroup[]} */

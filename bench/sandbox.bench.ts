@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { createSandbox, type Sandbox, type SandboxProfile } from '@palyra/sandbox';
+import { createDaemon, type Daemon, loopBlock } from './daemon-process.ts';
+import { type Contender, defineBenchmark } from './harness.ts';
+import { rawBubblewrap } from './raw-bubblewrap.ts';
+import { codexCommand, runtimeCommand, runtimeLibrary } from './rival-sandboxes.ts';
+import { COMMAND, makePlace, OPERATOR, profileOf, quiet, type SandboxPlace, succeeded } from './sandbox-place.ts';
+import { untilClosed } from './until-closed.ts';
+
+export interface SandboxContext extends SandboxPlace {
+  readonly sandbox: Sandbox;
+  /** Another process, which has grown. */
+  readonly daemon: Daemon;
+}
+
+export default defineBenchmark<SandboxContext>({
+  name: 'sandbox',
+  description:
+    '/bin/true in Tier B and C against a plain spawn, raw bubblewrap and other sandboxes, and what blocks the loop.',
+  baseline: 'direct',
+  ratioOf: 'p50_ms',
+  // The slowest rivals take half a second a time, and each round has to see several.
+  defaults: { rounds: 10, seconds: 10 },
+  async setup() {
+    const place = await makePlace();
+    try {
+      return {
+        ...place,
+        sandbox: await createSandbox({ operator: OPERATOR, logger: quiet }),
+        daemon: await createDaemon(place),
+      };
+    } catch (error) {
+      await rm(place.directory, { recursive: true });
+      await rm(place.workspace, { recursive: true });
+      throw error;
+    }
+  },
+  async teardown({ sandbox, daemon, directory, workspace }) {
+    await daemon.close();
+    await sandbox.close();
+    await rm(directory, { recursive: true });
+    await rm(workspace, { recursive: true });
+  },
+  contenders: [
+    {
+      name: 'direct',
+      prepare: ({ workspace }) => ({
+        operation: () => untilClosed(spawn(COMMAND, [], { cwd: workspace, stdio: ['ignore', 'pipe', 'pipe'] })),
+      }),
+    },
+    rawBubblewrap('bwrap'),
+    tier('tier-b', 'B'),
+    tier('tier-c', 'C'),
+    runtimeLibrary('srt-lib'),
+    runtimeCommand('srt-cli'),
+    codexCommand('codex-cli'),
+    loopBlock('loop-block', 'tier-c'),
+    loopBlock('loop-block-spawn', 'spawn'),
+    loopBlock('loop-block-idle', 'nothing'),
+  ],
+});
+
+function tier(name: string, which: SandboxProfile['tier']): Contender<SandboxContext> {
+  return {
+    name,
+    prepare({ sandbox, workspace }) {
+      const profile = profileOf(which, workspace);
+      return { operation: async () => succeeded(await sandbox.run({ argv: [COMMAND] }, profile)) };
+    },
+  };
+}
