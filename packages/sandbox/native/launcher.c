@@ -30,6 +30,7 @@
 #define TICK_US 100000
 
 static struct job jobs[MAX_JOBS];
+static int most_jobs = MAX_JOBS;
 static struct host host;
 static struct buffer incoming, outgoing;
 static uint64_t skip; /* of a frame that is too long to be one of ours */
@@ -89,7 +90,7 @@ static struct job *find_job(uint32_t id) {
 }
 
 static struct job *free_place(void) {
-  for (int at = 0; at < MAX_JOBS; at += 1) {
+  for (int at = 0; at < most_jobs; at += 1) {
     if (jobs[at].phase == JOB_FREE) return &jobs[at];
   }
   return NULL;
@@ -277,13 +278,14 @@ static void on_go(struct job *job) {
 
 /* Streams. */
 
+/* What is left in the pipes of the dead is little, and nobody's promise to read it is waited for. */
 static int wants_output(const struct job *job, int fd) {
-  return fd >= 0 && job->credit > 0 && outgoing.length < MAX_OUTGOING;
+  return fd >= 0 && (job->credit > 0 || job->has_report) && outgoing.length < MAX_OUTGOING;
 }
 
 static void take_output(struct job *job, int *fd, uint8_t kind) {
   static uint8_t chunk[MAX_CHUNK];
-  size_t most = job->credit < sizeof chunk ? (size_t)job->credit : sizeof chunk;
+  size_t most = job->credit < sizeof chunk && !job->has_report ? (size_t)job->credit : sizeof chunk;
   ssize_t got = read(*fd, chunk, most);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   /* A terminal that nobody has open any more says EIO. */
@@ -296,7 +298,7 @@ static void take_output(struct job *job, int *fd, uint8_t kind) {
   uint64_t left = job->output_limit - job->output_bytes;
   size_t passed = (uint64_t)got > left ? (size_t)left : (size_t)got;
   job->output_bytes += passed;
-  job->credit -= passed;
+  job->credit -= passed < job->credit ? passed : job->credit;
   if (passed > 0) send_frame(kind, job->id, chunk, passed);
   if (passed < (size_t)got) end_job(job, REASON_OUTPUT);
 }
@@ -333,6 +335,13 @@ static void on_input(struct job *job, const uint8_t *bytes, size_t length) {
   append(&job->input, bytes, length);
   if (job->input.failed) _exit(70);
   give_input(job);
+}
+
+/* Who may not speak is not idle: the time begins anew when it may. */
+static void on_credit(struct job *job, const uint8_t *payload, size_t length) {
+  if (length != 4) return;
+  if (job->credit == 0 && job->idle_us != 0) job->idle_deadline_us = now_us() + job->idle_us;
+  job->credit += read_u32(payload);
 }
 
 static void on_resize(const struct job *job, const uint8_t *payload, size_t length) {
@@ -471,9 +480,7 @@ static void on_frame(uint8_t kind, uint32_t id, const uint8_t *payload, size_t l
       job->input_ends = 1;
       give_input(job);
       break;
-    case FRAME_CREDIT:
-      if (length == 4) job->credit += read_u32(payload);
-      break;
+    case FRAME_CREDIT: on_credit(job, payload, length); break;
     case FRAME_RESIZE: on_resize(job, payload, length); break;
     default: send_failure(id, "A frame is of an unknown kind.", 0); end_job(job, REASON_CANCELLED);
   }
@@ -566,7 +573,7 @@ static void serve_jobs(size_t count) {
     if (of[0].revents != 0 && job->fds.stage >= 0) hear_stage(job);
     if (of[1].revents != 0 && job->fds.report >= 0) hear_keeper(job);
     if (of[2].revents != 0 && job->fds.output >= 0) take_output(job, &job->fds.output, FRAME_STDOUT);
-    if (of[3].revents != 0 && job->fds.errors >= 0 && job->credit > 0) take_output(job, &job->fds.errors, FRAME_STDERR);
+    if (of[3].revents != 0 && job->fds.errors >= 0 && (job->credit > 0 || job->has_report)) take_output(job, &job->fds.errors, FRAME_STDERR);
     if (of[4].revents != 0) give_input(job);
   }
 }
@@ -632,12 +639,22 @@ static void say_hello(void) {
   send_frame(FRAME_HELLO, 0, text, (size_t)length);
 }
 
+/* poll refuses a longer list than there may be descriptors, and then nothing would be watched any more. */
+static void take_descriptors(void) {
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+  if (files.rlim_cur < 1 + MAX_JOBS * PER_JOB) most_jobs = ((int)files.rlim_cur - 1) / PER_JOB;
+}
+
 static const char *protect_ourselves(void) {
   /* SECURITY: T-40 — or whoever has our uid writes into our memory and starts what it likes. */
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return "cannot be made undumpable";
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return "cannot become a subreaper";
   struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
+  take_descriptors();
   signal(SIGPIPE, SIG_IGN);
   /* Ctrl-C in palyrad's terminal is palyrad's affair: it will tell us, or be gone. */
   setsid();

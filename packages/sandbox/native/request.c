@@ -117,16 +117,17 @@ static void add_staged(struct parser *p, const struct item *item) {
 }
 
 /* SECURITY: T-40 — the launcher may be root where palyrad is not: it makes and removes nothing but our own cgroups. */
+static const char CGROUP_ROOT[] = "/sys/fs/cgroup/";
+
 static void add_cgroup(struct parser *p, const struct item *item) {
-  static const char ROOT[] = "/sys/fs/cgroup/";
   struct request *r = p->request;
-  size_t of_root = sizeof ROOT - 1;
+  size_t of_root = sizeof CGROUP_ROOT - 1;
   const uint8_t *last = NULL;
   for (size_t at = 0; at < item->length; at += 1) {
     if (item->bytes[at] == '/') last = item->bytes + at + 1;
   }
   size_t of_last = last == NULL ? 0 : (size_t)(item->bytes + item->length - last);
-  if (r->cgroup_count >= MAX_CGROUPS || item->length <= of_root || memcmp(item->bytes, ROOT, of_root) != 0 ||
+  if (r->cgroup_count >= MAX_CGROUPS || item->length <= of_root || memcmp(item->bytes, CGROUP_ROOT, of_root) != 0 ||
       has_dots(item->bytes, item->length) || of_last < 8 || memcmp(last, "palyra-", 7) != 0) {
     p->fault = "A cgroup is not one of ours.";
     return;
@@ -195,8 +196,11 @@ static void add_watch(struct parser *p, const struct item *item) {
   p->request->cpu_ms = read_u64(item->bytes + 24);
 }
 
+/* SECURITY: T-40 — and reads nothing but counters: another file could hold secrets, or block us. */
 static void add_cpu_counter(struct parser *p, const struct item *item) {
-  if (item->length < 2 || item->bytes[0] > 1) {
+  size_t of_root = sizeof CGROUP_ROOT - 1;
+  if (item->length < 2 + of_root || item->bytes[0] > 1 || memcmp(item->bytes + 1, CGROUP_ROOT, of_root) != 0 ||
+      has_dots(item->bytes + 1, item->length - 1)) {
     p->fault = "A counter is malformed.";
     return;
   }

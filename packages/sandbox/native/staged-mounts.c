@@ -5,8 +5,10 @@
 #include <linux/mount.h>
 #include <linux/openat2.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -29,6 +31,7 @@ static int make_namespace(uint32_t uid, uint32_t gid) {
   pid_t pid = fork();
   if (pid < 0) return -1;
   if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     char ok = unshare(CLONE_NEWUSER) == 0;
     if (write(ready[1], &ok, 1) != 1) _exit(1);
     pause();

@@ -23,6 +23,10 @@
 #include "staged-mounts.h"
 #include "texts.h"
 
+/* In the process that becomes the tool: beside those of request.h, and above all of them while they change places. */
+#define RULESET_FD 6
+#define FIRST_PASSING_FD 200
+
 /* Everything that is made before the first fork. */
 struct prepared {
   int child_input, child_output, child_errors, child_stage, keeper_report;
@@ -43,21 +47,22 @@ static int memory_file(const char *name, const void *bytes, size_t length) {
 
 static const char *open_terminal(const struct request *request, struct prepared *p, struct started *s) {
   int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+  s->output = master;
   if (master < 0 || unlockpt(master) != 0) return "a terminal cannot be made";
   struct winsize size = {.ws_row = request->rows, .ws_col = request->columns};
   ioctl(master, TIOCSWINSZ, &size);
   int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (slave < 0) return "a terminal cannot be opened";
-  s->output = master;
   p->child_input = p->child_output = p->child_errors = slave;
   return NULL;
 }
 
 static const char *open_pipes(const struct request *request, struct prepared *p, struct started *s) {
   int input[2], output[2], errors[2];
-  if (pipe2(output, O_CLOEXEC) != 0 || pipe2(errors, O_CLOEXEC) != 0) return "pipes cannot be made";
+  if (pipe2(output, O_CLOEXEC) != 0) return "pipes cannot be made";
   s->output = output[0];
   p->child_output = output[1];
+  if (pipe2(errors, O_CLOEXEC) != 0) return "pipes cannot be made";
   s->errors = errors[0];
   p->child_errors = errors[1];
   if (request->has_stdin) {
@@ -71,6 +76,16 @@ static const char *open_pipes(const struct request *request, struct prepared *p,
   fcntl(s->output, F_SETFL, O_NONBLOCK);
   fcntl(s->errors, F_SETFL, O_NONBLOCK);
   return NULL;
+}
+
+/* A pipe belongs to who made it, and `echo … >/dev/stderr` opens it anew: it must be the tool's. */
+static int give_away(const struct request *request, const struct prepared *p) {
+  if (!request->has_identity) return 0;
+  /* Without input it is /dev/null, which is everybody's. */
+  int has_input = request->has_terminal || request->has_stdin;
+  if (has_input && fchown(p->child_input, request->uid, request->gid) != 0) return -1;
+  if (fchown(p->child_output, request->uid, request->gid) != 0) return -1;
+  return fchown(p->child_errors, request->uid, request->gid);
 }
 
 static const char *open_channels(struct prepared *p, struct started *s) {
@@ -111,6 +126,7 @@ static const char *prepare(const struct request *request, const struct host *hos
   if (host->is_root && !request->has_identity) return "a tool may not be root";
   if (!host->is_root && (request->has_identity || request->staged_count > 0)) return "only root can give a tool another user";
   const char *fault = request->has_terminal ? open_terminal(request, p, s) : open_pipes(request, p, s);
+  if (fault == NULL && give_away(request, p) != 0) fault = "the streams cannot be given to the tool's user";
   if (fault == NULL) fault = open_channels(p, s);
   if (fault == NULL) fault = open_data(request, p);
   if (fault != NULL) return fault;
@@ -129,11 +145,20 @@ static _Noreturn void fail(int stage, const char *what) {
   _exit(126);
 }
 
+/* In version 1 by `tasks`: one thread that moves itself needs no lock of the whole machine, and a move by `cgroup.procs`
+ * waits 5 to 10 ms for one. Version 2 has no such file. */
+static int join_cgroup(const char *directory) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s/tasks", directory);
+  if (write_text(path, "0") == 0) return 0;
+  if (errno != ENOENT) return -1;
+  snprintf(path, sizeof path, "%s/cgroup.procs", directory);
+  return write_text(path, "0");
+}
+
 static void join_cgroups(const struct request *request, int stage) {
   for (int at = 0; at < request->cgroup_count; at += 1) {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/cgroup.procs", request->cgroups[at]);
-    if (write_text(path, "0") != 0) fail(stage, "the cgroup cannot be joined");
+    if (join_cgroup(request->cgroups[at]) != 0) fail(stage, "the cgroup cannot be joined");
   }
 }
 
@@ -150,19 +175,23 @@ static void take_identity(const struct request *request, int stage) {
 static int place_descriptors(const int (*moves)[2], int count) {
   int high[MAX_DATA + 8];
   for (int at = 0; at < count; at += 1) {
-    high[at] = fcntl(moves[at][0], F_DUPFD_CLOEXEC, 200);
+    high[at] = fcntl(moves[at][0], F_DUPFD_CLOEXEC, FIRST_PASSING_FD);
     if (high[at] < 0) return -1;
   }
-  /* SECURITY: T-19 — whatever else is open stays behind at the next exec. */
-  if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return -1;
+  /* SECURITY: T-19 — now, not at the next exec: who waits for the word would keep the pipes of other jobs open. */
+  if (close_range(3, FIRST_PASSING_FD - 1, 0) != 0) return -1;
   for (int at = 0; at < count; at += 1) {
     if (dup2(high[at], moves[at][1]) < 0) return -1;
   }
-  return 0;
+  return close_range(LAST_DATA_FD + 1, ~0U, 0);
 }
 
 static void place_all(const struct request *request, const struct host *host, const struct prepared *p) {
   int moves[MAX_DATA + 8][2], count = 0;
+  if (p->ruleset >= 0) {
+    const int ruleset[2] = {p->ruleset, RULESET_FD};
+    memcpy(moves[count++], ruleset, sizeof ruleset);
+  }
   const int standard[][2] = {{p->child_input, 0}, {p->child_output, 1}, {p->child_errors, 2}, {p->child_stage, STAGE_SOCKET}};
   for (int at = 0; at < 4; at += 1, count += 1) memcpy(moves[count], standard[at], sizeof standard[at]);
   if (request->wrapper_count > 0) {
@@ -191,7 +220,6 @@ static _Noreturn void run_child(const struct request *request, const struct host
     const char *fault = stage_mounts(request, p->idmap);
     if (fault != NULL) fail(p->child_stage, fault);
   }
-  int ruleset = p->ruleset < 0 ? -1 : fcntl(p->ruleset, F_DUPFD_CLOEXEC, 150);
   place_all(request, host, p);
   take_identity(request, STAGE_SOCKET);
   /* After the change of user, which clears it. */
@@ -203,7 +231,7 @@ static _Noreturn void run_child(const struct request *request, const struct host
     execve(request->wrapper[0], request->wrapper, nothing);
     fail(STAGE_SOCKET, "the sandbox program cannot be executed");
   }
-  if (ruleset >= 0 && landlock_enter(ruleset) != 0) fail(STAGE_SOCKET, "Landlock could not be entered");
+  if (p->ruleset >= 0 && landlock_enter(RULESET_FD) != 0) fail(STAGE_SOCKET, "Landlock could not be entered");
   /* The launcher must be able to look at us from outside; nothing but this request is in our memory. */
   prctl(PR_SET_DUMPABLE, 1);
   become_tool(request, STAGE_SOCKET, 0);
@@ -252,16 +280,14 @@ static _Noreturn void keep(const struct request *request, const struct host *hos
   if (getppid() != launcher) _exit(1);
   pid_t child = fork();
   if (child == 0) run_child(request, host, p);
-  int report = fcntl(p->keeper_report, F_DUPFD_CLOEXEC, 3);
-  if (report != 3) {
-    dup2(report, 3);
-    report = 3;
-  }
+  /* In the place of the launcher's own socket, which needs no free descriptor: a report must never go there. */
+  const int report = 3;
+  if (dup2(p->keeper_report, report) != report) _exit(1);
   close_range(0, 2, 0);
   close_range(4, ~0U, 0);
   if (child < 0) _exit(1);
   int status = await_end(child, &awaited);
-  kill_tree();
+  kill_tree(request->wrapper_count > 0);
   report_end(report, status);
   _exit(0);
 }
@@ -280,18 +306,21 @@ static void close_prepared(const struct request *request, const struct prepared 
   for (int at = 0; at < request->data_count; at += 1) close_if_open(p->data[at]);
 }
 
-static void close_started(const struct started *s) {
+static const struct started NOTHING = {.keeper = -1, .input = -1, .output = -1, .errors = -1, .stage = -1, .report = -1};
+
+static void close_started(struct started *s) {
   close_if_open(s->input);
   close_if_open(s->output);
   close_if_open(s->errors);
   close_if_open(s->stage);
   close_if_open(s->report);
+  *s = NOTHING;
 }
 
 const char *start_job(const struct request *request, const struct host *host, struct started *started) {
   struct prepared p = {-1, -1, -1, -1, -1, -1, {0}, -1, -1};
   for (int at = 0; at < MAX_DATA; at += 1) p.data[at] = -1;
-  *started = (struct started){.keeper = -1, .input = -1, .output = -1, .errors = -1, .stage = -1, .report = -1};
+  *started = NOTHING;
   errno = 0;
   const char *fault = prepare(request, host, &p, started);
   if (fault == NULL) {

@@ -2,6 +2,7 @@ export type { CgroupDriver } from './cgroup/detect-cgroups.ts';
 export type { SandboxCommand } from './command.ts';
 export { createSandbox, type Sandbox, type SandboxFacts, type SandboxOptions } from './create-sandbox.ts';
 export type { MeasuredFacts, ProcessFacts } from './facts/measured-facts.ts';
+export { type Hint, type HintKind, hintsFor } from './hints.ts';
 export type { LaunchPlan } from './launch-plan.ts';
 export type { Planning } from './plan-command.ts';
 export type { BubblewrapFacts, HostReport, LayerReport, TierReport } from './probe/host-report.ts';

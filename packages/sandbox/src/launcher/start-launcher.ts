@@ -96,6 +96,9 @@ export async function startLauncher({ program, logger }: LauncherOptions): Promi
       const id = nextId;
       jobs.set(id, events);
       reference(child, control);
+      // What is said in this turn goes out in one write: each would wake the launcher.
+      control.cork();
+      process.nextTick(() => control.uncork());
       send(TO_LAUNCHER.start, id, encodeRequest(plan, { stdin }));
       return {
         go: () => send(TO_LAUNCHER.go, id),
@@ -108,6 +111,8 @@ export async function startLauncher({ program, logger }: LauncherOptions): Promi
     },
     async close() {
       reference(child, control);
+      // It is gone when all of its streams are: without this a process that waits for nothing else would not wait for it.
+      (child.stderr as Socket | null)?.ref();
       gone ??= new SandboxError('sandbox.launcher_failed', 'The launcher is closed.');
       control.end();
       await exited;
@@ -121,7 +126,8 @@ export async function startLauncher({ program, logger }: LauncherOptions): Promi
     const isLast = frame.kind === FROM_LAUNCHER.ended || frame.kind === FROM_LAUNCHER.failed;
     if (isLast) {
       waiting.delete(frame.job);
-      if (waiting.size === 0) unreference(child, control);
+      // Whoever closes it waits for it, also when the last job has ended by that.
+      if (waiting.size === 0 && gone === undefined) unreference(child, control);
     }
     try {
       tell(frame, events);

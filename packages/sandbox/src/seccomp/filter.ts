@@ -9,6 +9,17 @@ import { RET_ALLOW, refusalValue } from './refusals.ts';
  * always allowed and does not run it for them.
  */
 export function seccompProgram(options: SeccompOptions): Uint8Array<ArrayBuffer> {
+  const key = `${options.arch} ${options.unixSockets}`;
+  const program = assembled.get(key) ?? assembleFilter(options);
+  assembled.set(key, program);
+  // A copy, for whoever changes it must not change everybody's.
+  return program.slice();
+}
+
+/** There are four in all, and putting one together takes longer than everything else that is planned. */
+const assembled = new Map<string, Uint8Array<ArrayBuffer>>();
+
+function assembleFilter(options: SeccompOptions): Uint8Array<ArrayBuffer> {
   const blocks = describeSeccomp(options).rules.flatMap((rule, index) => block(rule, `rule ${index}`));
   return assemble([...blocks, { kind: 'return', value: RET_ALLOW }]);
 }

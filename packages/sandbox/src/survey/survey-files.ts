@@ -24,11 +24,13 @@ export interface FileFacts {
 }
 
 const LONGEST_TEXT = 64 * 1024;
+const NOT_THERE = { throwIfNoEntry: false } as const;
 
 export const hostSurveyFiles: SurveyFiles = {
-  realPath: (path) => attempt(() => realpathSync.native(path)),
-  stat: (path) => attempt(() => factsOf(statSync(path))),
-  lstat: (path) => attempt(() => factsOf(lstatSync(path))),
+  // Most of what is asked for is not there, and an exception costs ten times as much as the answer.
+  realPath: (path) => attempt(() => (lstatSync(path, NOT_THERE) === undefined ? undefined : realpathSync.native(path))),
+  stat: (path) => attempt(() => factsOf(statSync(path, NOT_THERE))),
+  lstat: (path) => attempt(() => factsOf(lstatSync(path, NOT_THERE))),
   list: (path) => attempt(() => readdirSync(path).toSorted()) ?? [],
   readText: (path) =>
     attempt(() => {
@@ -54,7 +56,8 @@ function trimmed(path: string): string {
   return path.length > 1 ? path.replace(/\/+$/, '') : path;
 }
 
-function factsOf(stats: Stats): FileFacts {
+function factsOf(stats: Stats | undefined): FileFacts | undefined {
+  if (stats === undefined) return undefined;
   return { kind: kindOf(stats), uid: stats.uid, gid: stats.gid, mode: stats.mode & 0o7777 };
 }
 

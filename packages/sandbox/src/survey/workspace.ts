@@ -70,7 +70,9 @@ const HOME_PARENTS = ['/home', '/Users', '/var/home'];
 const HOME_MARKS = ['.ssh', '.gnupg', '.profile', '.bashrc', '.zshrc'];
 
 // SECURITY: T-41 — the caller names the workspace, and a tool may write all of it: a wide one is no sandbox.
-export function checkWorkspace({ root, home, palyraHome, files }: WorkspaceQuestion): WorkspaceCheck {
+export function checkWorkspace({ root, home, palyraHome, files: host }: WorkspaceQuestion): WorkspaceCheck {
+  // Half of the answers is the operator's home, over and over.
+  const files = { ...host, realPath: remembered(host.realPath) };
   if (!isAbsolute(root)) return refused('The workspace is not an absolute path.');
   const real = files.realPath(root);
   const facts = real === undefined ? undefined : files.stat(real);
@@ -101,7 +103,7 @@ function whyUnsafe(path: string, { home, palyraHome, files }: Surroundings): str
   if (bothWays(palyraHome).some((place) => isAtOrBelow(place, path) || isAtOrBelow(path, place))) {
     return 'The workspace holds, or lies in, the daemon’s own directory.';
   }
-  const secrets = CREDENTIAL_PATHS.flatMap((name) => bothWays(join(home, name)));
+  const secrets = credentialPlaces(home, files);
   if (secrets.some((place) => isAtOrBelow(place, path) || isAtOrBelow(path, place))) {
     return 'The workspace holds, or lies in, a place of credentials.';
   }
@@ -113,6 +115,27 @@ function whyUnsafe(path: string, { home, palyraHome, files }: Surroundings): str
   if (SYSTEM_DIRECTORIES.some((directory) => isAtOrBelow(path, directory)))
     return 'The workspace belongs to the system.';
   return undefined;
+}
+
+/** By name and by where they really are. Most are not there, and one look into the home says so of all of them. */
+function credentialPlaces(home: string, files: SurveyFiles): readonly string[] {
+  const names = new Set(files.list(home));
+  const realHome = resolvePath(files, home);
+  return CREDENTIAL_PATHS.flatMap((name) => {
+    const place = join(home, name);
+    const [first = ''] = name.split('/');
+    // A home that cannot be listed can still be entered by name.
+    const isAbsent = names.size > 0 && !names.has(first);
+    return [place, isAbsent ? join(realHome, name) : resolvePath(files, place)];
+  });
+}
+
+function remembered(ask: SurveyFiles['realPath']): SurveyFiles['realPath'] {
+  const known = new Map<string, string | undefined>();
+  return (path) => {
+    if (!known.has(path)) known.set(path, ask(path));
+    return known.get(path);
+  };
 }
 
 /** Also of others: a daemon that runs as root reaches them all. */

@@ -189,6 +189,13 @@ describe('what a command reaches', () => {
     expect(allowedOf(made, [...READING, ...CHANGING], `${ROOT}/a/b/secret/key`)).toEqual([]);
   });
 
+  it('cannot rename what credentials lie in, though it was given it', () => {
+    const made = plan({ profile: { writablePaths: [`${HOME}/.config`, `${HOME}/.local`] } });
+    expect(judge(made, 'file-write-unlink', `${HOME}/.local/share`)).toBe('deny');
+    expect(judge(made, 'file-read-data', `${HOME}/.config/gh/hosts.yml`)).toBe('deny');
+    expect(judge(made, 'file-read-data', `${HOME}/.config/app`)).toBe('allow');
+  });
+
   it('cannot write a read-only workspace, nor what is read-only in a writable one', () => {
     const readOnly = plan({ profile: { workspace: { root: ROOT, access: 'read-only' } } });
     expect(allowedOf(readOnly, [...READING, ...CHANGING], `${ROOT}/x`)).toEqual(READING);
@@ -219,7 +226,7 @@ describe('what a command reaches', () => {
   it('has sockets only where it may write, and still no network', () => {
     const { policy } = plan({ profile: { unixSockets: 'allowed' } });
     const allowed = readForms(policy).filter(
-      ([head, operation]) => head === 'allow' && /^network/.test(String(operation)),
+      ([head, operation]) => head === 'allow' && String(operation).startsWith('network'),
     );
     expect(allowed.map((form) => form.slice(1).filter((each) => typeof each === 'string'))).toEqual([
       ['network-bind', 'network-inbound'],

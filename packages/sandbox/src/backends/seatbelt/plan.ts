@@ -83,6 +83,7 @@ export function planSeatbelt(
 
 function reachOf(command: SandboxCommand, profile: SandboxProfile, survey: SeatbeltSurvey): Reach {
   const resolve = (path: string) => kernelPath(survey.resolved.get(path) ?? path);
+  const operatorHome = kernelPath(survey.operatorHome);
   const { root, gitDirectories } = survey.workspace;
   const workspaces = [root, ...gitDirectories].map(kernelPath);
   const isWritable = profile.workspace.access === 'read-write';
@@ -104,14 +105,14 @@ function reachOf(command: SandboxCommand, profile: SandboxProfile, survey: Seatb
     ...survey.masked.map(kernelPath),
   ]);
   // SECURITY: T-14 — read-only inside writable is read-only, as it is for a mount.
-  const inside = readable.filter((path) => writable.some((root) => path !== root && isInside(path, root)));
+  const inside = readable.filter((path) => writable.some((each) => path !== each && isInside(path, each)));
   const kept = distinct([...survey.protectedPaths.map(kernelPath), ...inside]);
-  const closed = [...hidden, ...kept];
+  const closed = [...secretPlaces(operatorHome), ...hidden, ...kept];
   const pinned = distinct(
     writable.flatMap((each) => [each, ...closed.flatMap((path) => directoriesDownTo(path, each))]),
   );
   return {
-    operatorHome: kernelPath(survey.operatorHome),
+    operatorHome,
     readable,
     writable,
     hidden,
@@ -120,6 +121,10 @@ function reachOf(command: SandboxCommand, profile: SandboxProfile, survey: Seatb
     terminal: command.terminal === undefined ? undefined : survey.terminalDevice,
     unixSockets: profile.unixSockets,
   };
+}
+
+function secretPlaces(operatorHome: string): readonly string[] {
+  return [...HIDDEN_EVERYWHERE, ...HIDDEN_IN_HOME.map((path) => `${operatorHome}/${path}`)];
 }
 
 function distinct(paths: readonly string[]): readonly string[] {
@@ -161,8 +166,7 @@ function refuseReach(reach: Reach, survey: SeatbeltSurvey): Refusal | undefined 
   if (places.some((path) => isInside(operatorHome, path))) {
     return refused('sandbox.unsafe_workspace', 'The command would be given the whole home directory, or more.');
   }
-  const secret = [...HIDDEN_EVERYWHERE, ...HIDDEN_IN_HOME.map((path) => `${operatorHome}/${path}`)];
-  if (places.some((path) => secret.some((each) => isInside(path, each)))) {
+  if (places.some((path) => secretPlaces(operatorHome).some((each) => isInside(path, each)))) {
     return refused('sandbox.unsafe_workspace', 'The command would be given a place where credentials are kept.');
   }
   if (places.some((path) => hidden.some((each) => isInside(path, each)))) {

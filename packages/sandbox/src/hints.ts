@@ -1,0 +1,214 @@
+import { BOX_USER } from './backends/bubblewrap/box-files.ts';
+import type { CapturedOutput, Quota, RunResult } from './run-result.ts';
+
+/** Why a command probably failed that would not have outside, and what to do about it. */
+export interface Hint {
+  readonly kind: HintKind;
+  readonly what: string;
+  readonly fix: string;
+}
+
+export type HintKind =
+  | 'network'
+  | 'read_only'
+  | 'unix_sockets'
+  | 'git_identity'
+  | 'hidden_home'
+  | 'system_packages'
+  | 'containers'
+  | 'system_services'
+  | 'privileges'
+  | 'tracing'
+  | 'nested_sandbox'
+  | 'set_id'
+  | 'ownership'
+  | 'low_port'
+  | 'program_missing'
+  | 'limit';
+
+/** More are of no help: the first ones are the likely ones. */
+const MOST_HINTS = 3;
+/** Programs say last why they gave up. */
+const LOOKED_AT = 64 * 1024;
+
+/** A guess, from what the command printed; nothing for one that succeeded, nor for a refusal, which has its own fix. */
+export function hintsFor(result: RunResult): readonly Hint[] {
+  switch (result.kind) {
+    case 'completed':
+      return result.exitCode === 0 ? [] : fromOutput(result.output);
+    case 'signalled':
+      return fromOutput(result.output);
+    case 'quota_exceeded':
+      return [QUOTAS[result.quota]];
+    case 'timed_out':
+      return [result.limit === 'wall' ? TOO_LONG : TOO_SILENT, ...fromOutput(result.output)].slice(0, MOST_HINTS);
+    case 'cancelled':
+    case 'refused':
+    case 'failed_to_start':
+      return [];
+  }
+}
+
+// SECURITY: T-08 — the text is the tool's, who may print anything to be given more: what it says chooses among our own
+// sentences and is never repeated in one.
+function fromOutput({ stdout, stderr }: CapturedOutput): readonly Hint[] {
+  const said = `${endOf(stderr)}\n${endOf(stdout)}`;
+  return RULES.filter(({ patterns }) => patterns.some((pattern) => pattern.test(said)))
+    .map(({ hint }) => hint)
+    .slice(0, MOST_HINTS);
+}
+
+function endOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes.subarray(-LOOKED_AT)).toString('latin1');
+}
+
+interface Rule {
+  readonly hint: Hint;
+  readonly patterns: readonly RegExp[];
+}
+
+function rule(kind: HintKind, [what, fix]: readonly [what: string, fix: string], ...patterns: readonly RegExp[]): Rule {
+  return { hint: { kind, what, fix }, patterns };
+}
+
+/** The narrower before the wider. Texts are those of the C library, Node, Python and the tools themselves. */
+const RULES: readonly Rule[] = [
+  rule(
+    'git_identity',
+    [
+      'The home in the sandbox is new, so git does not know who commits.',
+      'Set it in the same command: git -c user.name=… -c user.email=… commit.',
+    ],
+    /Please tell me who you are|unable to auto-detect email address|empty ident name/,
+  ),
+  rule(
+    'system_packages',
+    [
+      'The system’s packages cannot be changed from inside the sandbox.',
+      'Have it installed on the host, or install it into the project.',
+    ],
+    /\/var\/lib\/(?:dpkg|apt|rpm|pacman)\b|\bdpkg frontend lock\b|externally-managed-environment/,
+  ),
+  rule(
+    'containers',
+    [
+      'There is no container engine in the sandbox: whoever may talk to one is as good as root outside.',
+      'Run that command yourself, outside the sandbox.',
+    ],
+    /Cannot connect to the Docker daemon|docker\.sock|\b(?:docker|podman): (?:command )?not found/,
+  ),
+  rule(
+    'system_services',
+    ['The host’s services are not in the sandbox.', 'Start what is needed in the same command, on a loopback port.'],
+    /System has not been booted with systemd|Failed to connect to (?:system |session )?bus\b/,
+  ),
+  rule(
+    'network',
+    ['There is no network in the sandbox but its own loopback.', 'Fetch it outside and put it into the workspace.'],
+    /Could not resolve (?:host|proxy)|Temporary failure in name resolution|Name or service not known/i,
+    /\bEAI_AGAIN\b|getaddrinfo ENOTFOUND|\bENETUNREACH\b|Network is unreachable|No route to host/i,
+    /Failed to connect to (?!localhost|127\.|::1|\[::1\])\S+ port \d+/,
+    /dial tcp\b.*(?:lookup|unreachable)|failed to lookup address information|dns error/i,
+  ),
+  rule(
+    'privileges',
+    ['Nobody becomes root in the sandbox.', 'Do without, or run that part yourself, outside the sandbox.'],
+    /\b(?:sudo|doas): (?:command )?not found|no new privileges|effective uid is not 0|are you root\?/i,
+    /must be (?:super-?user|root)|^su: /im,
+  ),
+  rule(
+    'tracing',
+    [
+      'One process of the sandbox cannot look into another.',
+      'Run debuggers and tracers outside; for a look from within, use the program’s own (node --inspect, python -m pdb).',
+    ],
+    /ptrace.*Operation not permitted|Could not trace the inferior|\b(?:strace|gdb|ltrace): (?:command )?not found/i,
+  ),
+  rule(
+    'nested_sandbox',
+    [
+      'There are no namespaces of its own for a tool that is in a sandbox already.',
+      'Switch the tool’s own sandbox off (browsers: --no-sandbox).',
+    ],
+    /unshare failed|create (?:a )?new namespace|No usable sandbox|clone.*CLONE_NEW|namespace.*Operation not permitted/i,
+  ),
+  rule(
+    'set_id',
+    ['No file gets a setuid or setgid bit in the sandbox.', 'Leave the bit away: 0755 instead of 4755.'],
+    /changing permissions of .*Operation not permitted|EPERM: operation not permitted, f?chmod/,
+  ),
+  rule(
+    'ownership',
+    ['There is one user in the sandbox, and files stay that user’s.', 'Leave chown away (tar: --no-same-owner).'],
+    /changing ownership of|Cannot change ownership|operation not permitted, [fl]?chown/i,
+  ),
+  rule(
+    'unix_sockets',
+    [
+      'The profile refuses Unix sockets, which tsx, multiprocessing.Manager and others talk to themselves over.',
+      'Say unixSockets = "allowed" in the profile; TypeScript also runs as: node file.ts.',
+    ],
+    /\bEAFNOSUPPORT\b|Address family not supported by protocol/i,
+  ),
+  rule(
+    'low_port',
+    ['Ports below 1024 belong to root.', 'Listen on a port from 1024 on.'],
+    /listen EACCES|bind.*Permission denied|Permission denied.*bind/i,
+  ),
+  rule(
+    'read_only',
+    [
+      'Outside the workspace only /tmp and the home are writable in the sandbox, and both are gone afterwards.',
+      'Write into the workspace, or name the place in the profile’s writablePaths; install programs into the project.',
+    ],
+    /\bEROFS\b|Read-only file system/i,
+  ),
+  rule(
+    'hidden_home',
+    [
+      'The home in the sandbox is new and empty: settings and credentials of the real one stay outside.',
+      'Put into the workspace what may be seen, or name it in the profile’s readOnlyPaths.',
+    ],
+    new RegExp(`${BOX_USER.home}/\\S*: No such file|ENOENT.*${BOX_USER.home}/`),
+  ),
+  {
+    hint: limit('The disk space of the sandbox’s /tmp, /dev/shm or home is used up.', 'tmpfsBytes'),
+    patterns: [/No space left on device|\bENOSPC\b/i],
+  },
+  {
+    hint: limit('There are more open files than the profile allows.', 'openFiles'),
+    patterns: [/Too many open files|\bEMFILE\b/i],
+  },
+  {
+    hint: limit('There are more processes than the profile allows.', 'processes'),
+    patterns: [/fork.*Resource temporarily unavailable|(?:spawn|fork).*EAGAIN|can't start new thread/i],
+  },
+  {
+    hint: limit('There is more memory used than the profile allows.', 'memoryBytes'),
+    patterns: [/Cannot allocate memory|\bENOMEM\b|JavaScript heap out of memory|^MemoryError/im],
+  },
+  rule(
+    'program_missing',
+    [
+      'There is no such program in the sandbox: it shows the system’s, and those on the operator’s PATH.',
+      'Install it where the operator finds it too, then start palyrad anew, or call it by a path in the workspace.',
+    ],
+    /(?<!\b(?:sudo|doas|docker|podman|strace|ltrace|gdb)): (?:command )?not found$|spawn \S+ ENOENT/m,
+  ),
+];
+
+function limit(what: string, name: string): Hint {
+  return { kind: 'limit', what, fix: `Use less, or raise limits.${name} in the profile.` };
+}
+
+const TOO_LONG = limit('It ran for longer than the profile allows.', 'wallMs');
+const TOO_SILENT = limit('It printed nothing for longer than the profile allows.', 'idleMs');
+
+const QUOTAS: Readonly<Record<Quota, Hint>> = {
+  cpu: limit('It used more CPU time than the profile allows.', 'cpuMs'),
+  memory: limit('It used more memory than the profile allows.', 'memoryBytes'),
+  processes: limit('It started more processes than the profile allows.', 'processes'),
+  output: limit('It printed more than the profile allows.', 'outputBytes'),
+  file_size: limit('It wrote a larger file than the profile allows.', 'fileBytes'),
+  disk: limit('It wrote more into /tmp, /dev/shm or the home than the profile allows.', 'tmpfsBytes'),
+};
