@@ -2,11 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { renderConfigReference } from './config-reference.ts';
 import { renderJournalReference } from './journal-reference.ts';
+import { renderSandboxReference } from './sandbox-reference.ts';
 
 /** Every generated page, by its path in the repository. */
 export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/config.md': renderConfigReference,
   'docs/reference/journal.md': renderJournalReference,
+  'docs/reference/sandbox.md': renderSandboxReference,
 };
 
 export function stalePages(root: string): readonly { readonly path: string }[] {

@@ -8,7 +8,7 @@ import { SetupError } from './setup-error.mjs';
 const SOURCES = 'packages/sandbox/native';
 
 /** Every warning is an error, and what a compiler can do against memory faults is switched on. */
-export const COMPILER_FLAGS = [
+const COMPILER_FLAGS = [
   '-std=c17',
   '-D_GNU_SOURCE',
   '-O2',
@@ -21,7 +21,7 @@ export const COMPILER_FLAGS = [
   '-D_FORTIFY_SOURCE=2',
 ];
 /** Static: it starts before anything is mounted and runs inside every sandbox, where there may be no libraries. */
-export const LINKER_FLAGS = ['-static-pie', '-Wl,-z,relro,-z,now,-z,noexecstack'];
+const LINKER_FLAGS = ['-static-pie', '-Wl,-z,relro,-z,now,-z,noexecstack'];
 
 /** @type {import('../setup.mjs').Step} */
 export const launcher = {
@@ -71,7 +71,7 @@ export const launcher = {
 };
 
 /** @param {string} root */
-export function placesIn(root) {
+function placesIn(root) {
   const directory = join(root, SOURCES, 'build', `${process.platform}-${process.arch}`);
   return { directory, program: join(directory, 'palyra-launcher'), stamp: join(directory, 'stamp') };
 }

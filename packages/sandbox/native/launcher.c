@@ -648,6 +648,18 @@ static void take_descriptors(void) {
   if (files.rlim_cur < 1 + MAX_JOBS * PER_JOB) most_jobs = ((int)files.rlim_cur - 1) / PER_JOB;
 }
 
+/* In a copy of us that others may look into: only what its own request says stays. */
+static void forget_others(void) {
+  struct buffer *const ours[] = {&incoming, &outgoing};
+  for (int at = 0; at < 2; at += 1) {
+    if (ours[at]->bytes != NULL) explicit_bzero(ours[at]->bytes, ours[at]->room);
+  }
+  for (int at = 0; at < MAX_JOBS; at += 1) {
+    if (jobs[at].input.bytes != NULL) explicit_bzero(jobs[at].input.bytes, jobs[at].input.room);
+    if (jobs[at].said.bytes != NULL) explicit_bzero(jobs[at].said.bytes, jobs[at].said.room);
+  }
+}
+
 static const char *protect_ourselves(void) {
   /* SECURITY: T-40 — or whoever has our uid writes into our memory and starts what it likes. */
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return "cannot be made undumpable";
@@ -661,6 +673,7 @@ static const char *protect_ourselves(void) {
   if (close_range(CONTROL + 1, ~0U, 0) != 0) return "cannot close what it inherited";
   fcntl(CONTROL, F_SETFD, FD_CLOEXEC);
   host.is_root = geteuid() == 0;
+  host.forget_others = forget_others;
   host.own_program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   return host.own_program < 0 ? "cannot open itself" : NULL;
 }

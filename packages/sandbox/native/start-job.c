@@ -232,7 +232,8 @@ static _Noreturn void run_child(const struct request *request, const struct host
     fail(STAGE_SOCKET, "the sandbox program cannot be executed");
   }
   if (p->ruleset >= 0 && landlock_enter(RULESET_FD) != 0) fail(STAGE_SOCKET, "Landlock could not be entered");
-  /* The launcher must be able to look at us from outside; nothing but this request is in our memory. */
+  /* SECURITY: T-40 — the launcher must be able to look at us from outside, and then others with our uid are too. */
+  host->forget_others();
   prctl(PR_SET_DUMPABLE, 1);
   become_tool(request, STAGE_SOCKET, 0);
 }

@@ -24,6 +24,8 @@ struct started {
 struct host {
   int is_root;
   int own_program; /* ourselves, for the stage */
+  /* Wipes what is of other jobs from a copy of our memory. */
+  void (*forget_others)(void);
 };
 
 /* NULL, or what failed, with errno. */

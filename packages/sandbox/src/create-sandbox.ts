@@ -74,6 +74,7 @@ async function compose(launcher: Launcher, { operator, now = Date.now }: Sandbox
     cgroups,
     files: hostSurveyFiles,
     directories: hostDirectories,
+    now,
   });
   const planner = createPlanner({ surveyor, bubblewrap });
   return {

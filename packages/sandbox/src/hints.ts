@@ -18,6 +18,7 @@ export type HintKind =
   | 'containers'
   | 'system_services'
   | 'privileges'
+  | 'sanitizer'
   | 'tracing'
   | 'nested_sandbox'
   | 'set_id'
@@ -108,13 +109,29 @@ const RULES: readonly Rule[] = [
     /Could not resolve (?:host|proxy)|Temporary failure in name resolution|Name or service not known/i,
     /\bEAI_AGAIN\b|getaddrinfo ENOTFOUND|\bENETUNREACH\b|Network is unreachable|No route to host/i,
     /Failed to connect to (?!localhost|127\.|::1|\[::1\])\S+ port \d+/,
-    /dial tcp\b.*(?:lookup|unreachable)|failed to lookup address information|dns error/i,
+    /No matching distribution found|dial tcp\b.*(?:lookup|unreachable)|failed to lookup address information|dns error/i,
   ),
   rule(
     'privileges',
     ['Nobody becomes root in the sandbox.', 'Do without, or run that part yourself, outside the sandbox.'],
     /\b(?:sudo|doas): (?:command )?not found|no new privileges|effective uid is not 0|are you root\?/i,
     /must be (?:super-?user|root)|^su: /im,
+  ),
+  rule(
+    'sanitizer',
+    [
+      'LeakSanitizer stops the program to look into it, which no process of the sandbox can do to another.',
+      'Set ASAN_OPTIONS=detect_leaks=0 (or LSAN_OPTIONS, without AddressSanitizer); all other checks work.',
+    ],
+    /LeakSanitizer has encountered a fatal error|LeakSanitizer does not work under ptrace/,
+  ),
+  rule(
+    'sanitizer',
+    [
+      'Without a cgroup the memory of a tool is limited as address space, of which a sanitizer reserves terabytes.',
+      'Run palyrad where it has a cgroup of its own (systemd: Delegate=yes), or build without the sanitizer.',
+    ],
+    /Sanitizer failed to allocate|ReserveShadowMemoryRange failed|using ulimit -v/,
   ),
   rule(
     'tracing',

@@ -1,8 +1,8 @@
-import type { Rlimit } from './launch-plan.ts';
+import type { Rlimit, RlimitName } from './launch-plan.ts';
 import type { Limits } from './profile.ts';
 
-/** Node and the JVM reserve this much address space and use a fraction of it. */
-const LEAST_ADDRESS_SPACE = 16 * 1024 * 1024 * 1024;
+/** Runtimes reserve address space and use a fraction of it: V8 10 GiB for each WebAssembly memory, and fetch has one. */
+const LEAST_ADDRESS_SPACE = 1024 ** 4;
 
 export interface RlimitDemand {
   readonly limits: Limits;
@@ -10,13 +10,15 @@ export interface RlimitDemand {
   readonly memory: 'tree' | 'per_process';
   /** What counts against the limit besides the tool's own processes. */
   readonly otherTasks: number;
+  /** What this process itself may not exceed, and so cannot give. */
+  readonly ceilings: Readonly<Partial<Record<RlimitName, number>>>;
 }
 
 /** What every process of the tool gets. SIGXCPU at the soft limit, SIGKILL a second later. */
-export function toolRlimits({ limits, memory, otherTasks }: RlimitDemand): readonly Rlimit[] {
+export function toolRlimits({ limits, memory, otherTasks, ceilings }: RlimitDemand): readonly Rlimit[] {
   const cpuSeconds = Math.max(1, Math.ceil(limits.cpuMs / 1000));
   const processes = limits.processes + otherTasks;
-  return [
+  const wanted: readonly Rlimit[] = [
     { name: 'cpu', soft: cpuSeconds, hard: cpuSeconds + 1 },
     ...addressSpace(limits, memory),
     { name: 'nofile', soft: limits.openFiles, hard: limits.openFiles },
@@ -24,6 +26,10 @@ export function toolRlimits({ limits, memory, otherTasks }: RlimitDemand): reado
     { name: 'nproc', soft: processes, hard: processes },
     { name: 'core', soft: 0, hard: 0 },
   ];
+  return wanted.map(({ name, soft, hard }) => {
+    const ceiling = ceilings[name] ?? Infinity;
+    return { name, soft: Math.min(soft, ceiling), hard: Math.min(hard, ceiling) };
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { CgroupDriver } from '../cgroup/detect-cgroups.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 import type { MeasuredFacts, ProcessFacts } from '../facts/measured-facts.ts';
@@ -128,6 +129,8 @@ interface Runaway {
 async function runAway(mark: string, { signal, isLeft, onOutput }: Runaway): Promise<void> {
   const child = spawn('/bin/sleep', ['600'], { argv0: mark, stdio: 'ignore' });
   await once(child, 'spawn');
+  // For a moment after exec it has no name yet.
+  while (readFileSync(`/proc/${child.pid}/cmdline`, 'utf8') === '') await new Promise(setImmediate);
   await onOutput?.('stdout', Buffer.from('ready\n'));
   if (isLeft) left.push(child);
   if (isLeft || signal?.aborted !== true) return;

@@ -168,7 +168,7 @@ const NETLINK_ROUTE = 0;
 function socketRules(unixSockets: 'allowed' | 'refused'): readonly CallRule[] {
   const unix = unixSockets === 'allowed' ? [AF_UNIX] : [];
   return [
-    // SECURITY: T-19, T-22 — a family that is not named here is unfiltered by any namespace or proxy of ours.
+    // SECURITY: T-19 — a family that is not named here is unfiltered by any namespace or proxy of ours.
     {
       calls: ['socket'],
       when: [{ argument: 0, mask: ALL_BITS, is: 'none_of', values: [AF_INET, AF_INET6, AF_NETLINK, ...unix] }],
@@ -185,7 +185,7 @@ function socketRules(unixSockets: 'allowed' | 'refused'): readonly CallRule[] {
       action: 'EAFNOSUPPORT',
       why: 'a netlink protocol other than that of routes',
     },
-    // SECURITY: T-22 — SOCK_RAW forges packets, and the kernel turns AF_INET with SOCK_PACKET into AF_PACKET.
+    // SECURITY: T-18 — SOCK_RAW forges packets, and the kernel turns AF_INET with SOCK_PACKET into AF_PACKET.
     {
       calls: ['socket'],
       when: [

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import type { DirectoryFiles } from './landlock-rules.ts';
 
 export const hostDirectories: DirectoryFiles = {
@@ -9,6 +9,10 @@ export const hostDirectories: DirectoryFiles = {
     } catch {
       return undefined;
     }
+  },
+  identity(directory) {
+    const found = lstatSync(directory, { throwIfNoEntry: false });
+    return found?.isDirectory() === true ? `${found.dev}-${found.ino}-${found.uid}-${found.mode}` : undefined;
   },
   stamp(directory) {
     const found = statSync(directory, { throwIfNoEntry: false, bigint: true });

@@ -1,5 +1,5 @@
 import type { PlannedCgroupFacts } from '../cgroup/plan-cgroups.ts';
-import type { CgroupPlan, LandlockPlan, LaunchPlan, ToolIdentity } from '../launch-plan.ts';
+import type { CgroupPlan, LandlockPlan, LaunchPlan, RlimitName, ToolIdentity } from '../launch-plan.ts';
 
 /** What a plan needs to know of the host: looked up beforehand, so that planning is pure. */
 export interface HostSurvey {
@@ -40,6 +40,8 @@ export interface HostSurvey {
   readonly landlock: LandlockPlan | undefined;
   /** Processes and threads on the whole machine now: what a per-user limit must leave room for. */
   readonly tasksOnHost: number;
+  /** Limits that the launcher is under itself and, without root, cannot raise. */
+  readonly ceilings: Readonly<Partial<Record<RlimitName, number>>>;
 }
 
 export type SystemRoot =

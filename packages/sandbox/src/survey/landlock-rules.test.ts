@@ -13,6 +13,7 @@ function tree(paths: readonly string[], links: readonly string[] = [], version =
         .map((path) => path.slice(prefix.length).split('/')[0] ?? '');
       return [...new Set(names)].map((name) => ({ name, isLink: links.includes(prefix + name) }));
     },
+    identity: () => undefined,
     stamp: (directory) => (directory === '/' || all.has(directory) ? String(version) : undefined),
   };
 }

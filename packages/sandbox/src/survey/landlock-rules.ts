@@ -4,6 +4,8 @@ import type { LandlockPlan } from '../launch-plan.ts';
 export interface DirectoryFiles {
   /** Undefined when it cannot be listed. */
   list(directory: string): readonly DirectoryEntry[] | undefined;
+  /** Of the directory itself, links not followed; undefined for anything else. */
+  identity(directory: string): string | undefined;
   /** Changes whenever an entry is added, removed or replaced; undefined when there is no such directory. */
   stamp(directory: string): string | undefined;
 }

@@ -3,7 +3,8 @@ import type { CgroupDriver } from '../cgroup/detect-cgroups.ts';
 import { jobNameOf } from '../cgroup/job-name.ts';
 import { planCgroups } from '../cgroup/plan-cgroups.ts';
 import type { SandboxCommand } from '../command.ts';
-import type { LandlockPlan } from '../launch-plan.ts';
+import { parseLimits } from '../facts/parse-proc.ts';
+import type { LandlockPlan, RlimitName } from '../launch-plan.ts';
 import type { LauncherFacts } from '../launcher/start-launcher.ts';
 import type { SandboxProfile } from '../profile.ts';
 import type { Refusal } from '../run-result.ts';
@@ -32,6 +33,7 @@ export interface SurveyDeps {
   readonly cgroups: CgroupDriver;
   readonly files: SurveyFiles;
   readonly directories: DirectoryFiles;
+  readonly now: () => number;
 }
 
 export type SurveyOutcome = { readonly kind: 'surveyed'; readonly survey: HostSurvey } | Refusal;
@@ -44,12 +46,14 @@ type SoundWorkspace = Extract<WorkspaceCheck, { kind: 'ok' }>;
 
 /** Looks things up on the host; what seldom changes is looked up once. */
 export function createSurveyor(deps: SurveyDeps): HostSurveyor {
-  const { files, launcher, operator, cgroups } = deps;
+  const { files, launcher, cgroups } = deps;
+  const ceilings = launcher.uid === 0 ? {} : ownCeilings(files);
   const hasSysrq = files.stat('/proc/sysrq-trigger') !== undefined;
   const layout = { roots: systemRoots(files), files: systemFiles(files) };
   const identities = new Map<number, IdentityChoice>();
   const toolchainsOf = rememberToolchains(deps);
   const landlock = rememberLandlock(deps);
+  const workspaceAt = rememberWorkspaces(deps);
   let jobs = 0;
 
   const identityFor = ({ owner }: SoundWorkspace): IdentityChoice => {
@@ -62,7 +66,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
 
   return {
     survey(command, profile) {
-      const workspace = checkWorkspace({ ...operator, root: profile.workspace.root, files });
+      const workspace = workspaceAt(profile.workspace.root);
       if (workspace.kind === 'refused') return { ...workspace };
       const choice = identityFor(workspace);
       if (choice.kind === 'refused') return refused('sandbox.unsafe_identity', choice.reason, choice.fix);
@@ -126,6 +130,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
           cgroups: { plans: planned.cgroups, facts: planned.facts, cpuCounter: planned.cpuCounter },
           landlock: profile.tier === 'B' ? landlock(profile, workspace.root) : undefined,
           tasksOnHost: profile.tier === 'B' ? tasksOnHost() : 0,
+          ceilings,
         },
       };
     },
@@ -139,6 +144,30 @@ const HIDDEN_WORKSPACE = 'The workspace lies in a directory that only root may e
 const HIDDEN_FIX = 'Use Tier C, which hands it over, or move the workspace.';
 const NOT_FOUND_FIX = 'Install it where the operator finds it too, or give its path.';
 const MISSING_FIX = 'Make it first, or take it out of the profile.';
+
+/** How long an answer about a workspace counts, as long as the directory itself is the same one. */
+const WORKSPACE_MS = 1000;
+
+/** Agents call many times a second, and the answer takes longer than the rest of a plan. */
+function rememberWorkspaces({ operator, files, directories, now }: SurveyDeps): (root: string) => WorkspaceCheck {
+  const known = new Map<string, { readonly check: SoundWorkspace; readonly stamp: string; readonly at: number }>();
+  return (root) => {
+    const before = known.get(root);
+    // SECURITY: T-14 — a directory that was swapped for another, or for a link, is looked at again.
+    if (
+      before !== undefined &&
+      now() - before.at < WORKSPACE_MS &&
+      directories.identity(before.check.root) === before.stamp
+    ) {
+      return before.check;
+    }
+    const check = checkWorkspace({ ...operator, root, files });
+    const stamp = check.kind === 'ok' ? directories.identity(check.root) : undefined;
+    if (check.kind === 'ok' && stamp !== undefined) known.set(root, { check, stamp, at: now() });
+    else known.delete(root);
+    return check;
+  };
+}
 
 function rememberToolchains({ operator, files, launcher }: SurveyDeps): (workspace: string) => Toolchains {
   const known = new Map<string, Toolchains>();
@@ -198,6 +227,13 @@ function accountFacts(files: SurveyFiles) {
       .filter((name) => /^\d+$/.test(name))
       .flatMap((pid) => files.stat(`/proc/${pid}`)?.uid ?? []),
   };
+}
+
+/** Hard limits of this process; the launcher has the same. */
+function ownCeilings(files: SurveyFiles): HostSurvey['ceilings'] {
+  const limits = parseLimits(files.readText('/proc/self/limits') ?? '');
+  const names: readonly RlimitName[] = ['cpu', 'as', 'nofile', 'fsize', 'nproc', 'core', 'data'];
+  return Object.fromEntries(names.map((name) => [name, limits.get(name)?.hard ?? Infinity]));
 }
 
 /** The second number of `0.12 0.10 0.09 1/234 5678` is after the slash. */

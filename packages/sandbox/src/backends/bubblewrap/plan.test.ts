@@ -49,6 +49,7 @@ const SURVEY: HostSurvey & { readonly bubblewrap: string } = {
   },
   landlock: undefined,
   tasksOnHost: 0,
+  ceilings: {},
 };
 
 const COMMAND: SandboxCommand = { argv: ['git', 'status'] };

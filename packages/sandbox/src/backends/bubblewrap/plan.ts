@@ -24,7 +24,12 @@ export function planBubblewrap(
 ): LaunchPlan {
   const { limits } = profile;
   const { mounts, staged } = layOut(profile, survey);
-  const rlimits = toolRlimits({ limits, memory: survey.cgroups.facts.memory, otherTasks: OWN_TASKS });
+  const rlimits = toolRlimits({
+    limits,
+    memory: survey.cgroups.facts.memory,
+    otherTasks: OWN_TASKS,
+    ceilings: survey.ceilings,
+  });
   const { plans: cgroups, cpuCounter } = survey.cgroups;
   const terminalMounts: readonly ExpectedMount[] =
     command.terminal === undefined ? [] : [{ at: '/dev/console', writable: true }];

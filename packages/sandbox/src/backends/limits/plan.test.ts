@@ -39,6 +39,7 @@ const SURVEY: HostSurvey = {
   },
   landlock: { rules: [{ path: '/usr', access: 'write' }], stamp: '1' },
   tasksOnHost: 300,
+  ceilings: {},
 };
 
 const plan = (survey: Partial<HostSurvey> = {}) =>

@@ -16,7 +16,7 @@ export function planLimits(command: SandboxCommand, profile: SandboxProfile, sur
   const { plans: cgroups, facts, cpuCounter } = survey.cgroups;
   // A user's limit counts all of its processes, wherever they came from.
   const otherTasks = facts.processes === 'tree' || survey.identity === undefined ? survey.tasksOnHost : 0;
-  const rlimits = toolRlimits({ limits, memory: facts.memory, otherTasks });
+  const rlimits = toolRlimits({ limits, memory: facts.memory, otherTasks, ceilings: survey.ceilings });
   const { root } = survey.workspace;
   const readOnly = profile.workspace.access === 'read-only';
   return {

@@ -130,14 +130,29 @@ describe('the plan of a Mac', () => {
     expect(readForms(policy).filter(([head, operation]) => head === 'allow' && operation === 'default')).toEqual([]);
   });
 
-  it('allows without a filter only to fork and to use semaphores', () => {
-    const open = readForms(plan().policy).filter(
-      (form) => form[0] === 'allow' && form.every((e) => typeof e === 'string'),
-    );
-    expect(open).toEqual([
-      ['allow', 'process-fork'],
-      ['allow', 'ipc-posix-sem'],
-    ]);
+  it('has no rule about everything but these, also where there is nothing to give, hide or keep', () => {
+    const bare = plan({
+      profile: { workspace: { root: ROOT, access: 'read-only' } },
+      survey: {
+        developerDirectory: undefined,
+        toolchains: { path: '/usr/bin', readOnly: [], environment: {} },
+        masked: [],
+        protectedPaths: [],
+      },
+    });
+    for (const { policy } of [plan(), bare]) {
+      const unfiltered = readForms(policy).filter((form) => form.every((each) => typeof each === 'string'));
+      expect(unfiltered.map((form) => form.join(' '))).toEqual([
+        'version 1',
+        'deny default',
+        'allow process-fork',
+        'allow ipc-posix-sem',
+        'deny network*',
+        'deny job-creation lsopen appleevent-send',
+        'deny authorization-right-obtain distributed-notification-post hid-control',
+        'deny device-camera device-microphone user-preference* nvram* iokit-open*',
+      ]);
+    }
   });
 
   it('lets two services be found, and no network be used', () => {
@@ -215,6 +230,12 @@ describe('what a command reaches', () => {
     expect(parametersOf(made).map(({ value }) => value)).toEqual(
       expect.arrayContaining(['/private/etc/shop', '/private/var/run/x', '/private/real', '/link', ROOT]),
     );
+  });
+
+  it('is never the operator’s home, though it may lie where everybody reads', () => {
+    const made = plan({ survey: { operatorHome: '/usr/share/ada', masked: [] } });
+    expect(allowedOf(made, [...READING, ...CHANGING], '/usr/share/ada/notes')).toEqual([]);
+    expect(judge(made, 'file-read-data', '/usr/share/zoneinfo/UTC')).toBe('allow');
   });
 
   it('has its own terminal and no other', () => {

@@ -74,7 +74,7 @@ export function planSeatbelt(
       environment: toolEnvironment(command, profile, macEnvironment(survey)),
       cwd: kernelPath(command.cwd ?? survey.workspace.root),
       terminal: command.terminal,
-      rlimits: toolRlimits({ limits, memory: 'tree', otherTasks: survey.tasksOnHost }),
+      rlimits: toolRlimits({ limits, memory: 'tree', otherTasks: survey.tasksOnHost, ceilings: {} }),
       watch: { wallMs: limits.wallMs, idleMs: limits.idleMs, outputBytes: limits.outputBytes },
       notHeld: ['memory', 'processes_of_the_tree', 'cpu_of_the_tree', 'cpu_share', 'room_for_files'],
     },
@@ -162,7 +162,7 @@ function refuseReach(reach: Reach, survey: SeatbeltSurvey): Refusal | undefined 
   if (every.some((path) => !path.startsWith('/') || CONTROL.test(path))) {
     return refused('sandbox.invalid_profile', 'A path is not absolute, or holds a control character.');
   }
-  // SECURITY: T-41
+  // SECURITY: T-41 — whoever names the workspace must not name everything.
   if (places.some((path) => isInside(operatorHome, path))) {
     return refused('sandbox.unsafe_workspace', 'The command would be given the whole home directory, or more.');
   }

@@ -119,13 +119,12 @@ function hiddenRules(home: Parameter, hidden: readonly Parameter[]): string {
 function keptRules(kept: readonly Parameter[], pinned: readonly Parameter[]): string {
   return [
     '; Kept\n',
-    // SECURITY: T-15
     rule(
       'deny',
       ['file-write*', 'file-link', 'file-clone'],
       kept.map((place) => given('subpath', place)),
     ),
-    // SECURITY: T-44 — rules hold for names: who renames or clones what a hidden file lies in gives it a new one.
+    // SECURITY: T-44 — rules hold for names: whoever renames or clones what a hidden file lies in gives it a new one.
     rule(
       'deny',
       ['file-write-unlink', 'file-clone'],

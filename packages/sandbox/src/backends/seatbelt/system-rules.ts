@@ -41,7 +41,7 @@ export function closingRules(): string {
     everything('deny', ['device-camera', 'device-microphone', 'user-preference*', 'nvram*', 'iokit-open*']),
     // SECURITY: T-14 — F_MAKECOMPRESSED and F_TRANSFEREXTENTS change files that are open for reading only.
     rule('deny', ['system-fcntl'], [written('(fcntl-command 80 110)')]),
-    // SECURITY: T-22 — there is one network on a Mac, and loopback is the operator's.
+    // SECURITY: T-19 — there is one network on a Mac, and loopback is the operator's.
     rule('deny', ['network-outbound'], [written('(remote ip)')]),
     rule('deny', ['network-bind', 'network-inbound'], [written('(local ip)')]),
   ].join('');
