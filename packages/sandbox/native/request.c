@@ -243,6 +243,11 @@ static void add_item(struct parser *p, const struct item *item) {
     case ITEM_WATCH: add_watch(p, item); break;
     case ITEM_CPU_COUNTER: add_cpu_counter(p, item); break;
     case ITEM_STDIN: r->has_stdin = 1; break;
+    case ITEM_FILTER:
+      if (item->length == 0 || item->length % 8 != 0 || item->length > MAX_FILTER * 8) p->fault = "A filter is malformed.";
+      r->filter = item->bytes;
+      r->filter_length = item->length;
+      break;
     case ITEM_LANDLOCK_STAMP: r->landlock_stamp = text(p, item->bytes, item->length); break;
     default: p->fault = "An item is unknown.";
   }

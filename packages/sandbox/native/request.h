@@ -11,6 +11,7 @@
 #define MAX_CGROUP_FILES 64
 #define MAX_DATA 32
 #define MAX_LANDLOCK 4096
+#define MAX_FILTER 4096
 #define MAX_RLIMITS 16
 #define MAX_TMPFS 8
 
@@ -76,6 +77,9 @@ struct request {
   struct landlock_rule landlock[MAX_LANDLOCK];
   int landlock_count;
   const char *landlock_stamp;
+  /* struct sock_filter, 8 bytes each */
+  const uint8_t *filter;
+  uint32_t filter_length;
   uint64_t wall_ms, idle_ms, output_bytes, cpu_ms;
   const char *cpu_counter;
   uint8_t cpu_counter_unit;

@@ -56,6 +56,7 @@ enum start_item {
   ITEM_CPU_COUNTER = 25,    /* unit u8 (0 nanoseconds, 1 cpu.stat), path */
   ITEM_STDIN = 26,          /* empty: the caller will send input */
   ITEM_LANDLOCK_STAMP = 27, /* changes when the files behind the rules may be others */
+  ITEM_FILTER = 28,         /* a seccomp program, for a tool without a wrapper to load it */
 };
 
 /* Items of FRAME_FACTS. */

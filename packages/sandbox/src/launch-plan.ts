@@ -27,6 +27,8 @@ export interface LaunchPlan {
   readonly cgroups: readonly CgroupPlan[];
   /** Bytes that the wrapper reads from a descriptor: the seccomp program, small files. */
   readonly data: readonly DataFile[];
+  /** The seccomp program of a tool without a wrapper; a wrapper is given its own as data. */
+  readonly filter: Uint8Array | undefined;
   readonly landlock: LandlockPlan | undefined;
   readonly watch: {
     readonly wallMs: number;

@@ -98,7 +98,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
             input.stop();
             if (refusal !== undefined) finish(refusal);
             else if (!report.started && report.reason === 'none') finish(notStarted(output.taken(), context));
-            else finish(outcomeOf(report, ran(report), context));
+            else finish(outcomeOf(report, ran(report), { ...context, cpuMs: cpuMsOf(plan) }));
           },
           failed(message) {
             input.stop();
@@ -179,23 +179,35 @@ function failedToStart(message: string): RunResult {
   };
 }
 
-function outcomeOf(report: EndReport, ran: Ran, { cgroupDriver }: JobContext): RunResult {
+interface OutcomeContext extends JobContext {
+  /** That each process may use. */
+  readonly cpuMs: number;
+}
+
+function cpuMsOf({ rlimits }: LaunchPlan): number {
+  return (rlimits.find(({ name }) => name === 'cpu')?.soft ?? Infinity) * 1000;
+}
+
+function outcomeOf(report: EndReport, ran: Ran, { cgroupDriver, cpuMs }: OutcomeContext): RunResult {
   const { reason } = report;
   if (reason === 'wall' || reason === 'idle') return { kind: 'timed_out', limit: reason, ...ran };
   if (reason === 'cancelled') return { kind: 'cancelled', ...ran };
   if (reason === 'output' || reason === 'cpu') return { kind: 'quota_exceeded', quota: reason, ...ran };
-  const quota = quotaOf(report, countersOf(cgroupDriver, report.cgroupFiles));
+  const quota = quotaOf(report, countersOf(cgroupDriver, report.cgroupFiles), cpuMs);
   if (quota !== undefined) return { kind: 'quota_exceeded', quota, ...ran };
   if (report.signal !== 0) return { kind: 'signalled', signal: signalName(report.signal), ...ran };
   return { kind: 'completed', exitCode: report.exitCode, ...ran };
 }
 
 /** A tool that hit a limit and still succeeded has coped with it. */
-function quotaOf({ signal, exitCode, full }: EndReport, counters: CgroupCounters): Quota | undefined {
+function quotaOf(report: EndReport, counters: CgroupCounters, cpuMs: number): Quota | undefined {
+  const { signal, exitCode, full } = report;
   if (signal === 0 && exitCode === 0) return undefined;
   // A shell says 128 + n of the command that it ran last.
   const fatal = signal === 0 && exitCode > 128 ? exitCode - 128 : signal;
   if (fatal === constants.signals.SIGXCPU) return 'cpu';
+  // Who ignores that is killed a second later.
+  if (fatal === constants.signals.SIGKILL && report.userMs + report.systemMs >= cpuMs) return 'cpu';
   if (fatal === constants.signals.SIGXFSZ) return 'file_size';
   if ((counters.oomKills ?? 0) > 0) return 'memory';
   if ((counters.forksRefused ?? 0) > 0) return 'processes';

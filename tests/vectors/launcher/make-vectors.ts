@@ -128,6 +128,7 @@ function surveyOf({ identity, driver }: InventedHost): HostSurvey {
       stamp: '/ 1.2\n/home/ada 3.4',
     },
     tasksOnHost: 200,
+  ceilings: {},
   };
 }
 

@@ -30,9 +30,24 @@ function placeFindings(at: string, found: readonly Mount[], planned: readonly Ex
   }
   const upper = found.at(-1);
   const wish = planned.at(-1);
-  if (upper === undefined || wish === undefined || isWritable(upper) === wish.writable) return [];
+  if (upper === undefined || wish === undefined) return [];
+  if (isWritable(upper) === wish.writable) return sizeFindings(upper, wish);
   const what = `${at} is ${wish.writable ? 'not writable although it should be' : 'writable although it must not be'}.`;
   return [{ what, expected: access(wish.writable), found: access(!wish.writable) }];
+}
+
+const PAGE = 4096;
+
+// SECURITY: T-17 — without a size a tmpfs takes half of the machine's memory.
+function sizeFindings({ at, superOptions }: Mount, { sizeBytes }: ExpectedMount): readonly Finding[] {
+  if (sizeBytes === undefined) return [];
+  const kibibytes = superOptions
+    .map((option) => /^size=(\d+)k$/.exec(option)?.[1])
+    .find((found) => found !== undefined);
+  // The kernel counts in pages.
+  if (kibibytes !== undefined && Number(kibibytes) * 1024 === Math.ceil(sizeBytes / PAGE) * PAGE) return [];
+  const found = kibibytes === undefined ? 'no size' : `${kibibytes} KiB`;
+  return [{ what: `${at} is not of the planned size.`, expected: `${sizeBytes} bytes`, found }];
 }
 
 function countSentence(at: string, planned: number): string {

@@ -22,4 +22,6 @@ export interface ExpectedFacts {
 export interface ExpectedMount {
   readonly at: string;
   readonly writable: boolean;
+  /** Of a tmpfs: how much it may hold. */
+  readonly sizeBytes?: number;
 }

@@ -21,6 +21,7 @@ export function encodeRequest(plan: LaunchPlan, { stdin }: { readonly stdin: boo
     ),
     ...plan.cgroups.flatMap(cgroup),
     ...plan.data.map(({ fd, bytes }) => data(fd, bytes)),
+    ...(plan.filter === undefined ? [] : [{ tag: START_ITEM.filter, bytes: Buffer.from(plan.filter) }]),
     ...(landlock === undefined ? [] : [text(START_ITEM.landlockStamp, landlock.stamp)]),
     ...(landlock?.rules ?? []).map(({ access, path }) =>
       flagged(START_ITEM.landlockRule, access === 'write' ? 1 : 0, path),

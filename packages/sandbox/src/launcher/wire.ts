@@ -40,6 +40,7 @@ export const START_ITEM = {
   cpuCounter: 25,
   stdin: 26,
   landlockStamp: 27,
+  filter: 28,
 } as const;
 
 export const FACTS_ITEM = {

@@ -20,17 +20,26 @@ export interface ArgumentTest {
   readonly values: readonly number[];
 }
 
+export interface CallRuleOptions {
+  readonly tier: 'B' | 'C';
+  readonly unixSockets: 'allowed' | 'refused';
+}
+
 /**
  * All that is refused by what it does. Deliberately allowed: seccomp and landlock (a further filter only takes away, and an
  * errno of ours outranks its user notification), prctl, the NUMA calls (runtimes use them on themselves), statmount and
  * listmount (they only look), uprobe and uretprobe (entered by the kernel's own trampolines), execveat and memfd_create
  * (a tool may run what it wrote anyway).
  */
-export function callRules(unixSockets: 'allowed' | 'refused'): readonly CallRule[] {
+export function callRules({ tier, unixSockets }: CallRuleOptions): readonly CallRule[] {
+  if (tier === 'B') return TIER_B;
   return [
     ...IN_MEMORY,
     ...OTHER_PROCESSES,
-    ...NAMESPACES_AND_MOUNTS,
+    ...NAMESPACES,
+    ...MOUNTS,
+    ...KEYRINGS,
+    ...RINGS,
     ...KERNEL_SURFACE,
     ...MACHINE,
     ...TERMINALS,
@@ -69,7 +78,7 @@ const OTHER_PROCESSES: readonly CallRule[] = [
 /** NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. To `clone`, NEWTIME (0x80) is part of the exit signal. */
 const CLONE_NEW_FLAGS = 0x7e02_0000;
 
-const NAMESPACES_AND_MOUNTS: readonly CallRule[] = [
+const NAMESPACES: readonly CallRule[] = [
   // SECURITY: T-18 — a user namespace of its own would give the tool every capability over new namespaces.
   { calls: ['unshare', 'setns'], when: [], action: 'EPERM', why: 'enters other namespaces' },
   {
@@ -78,6 +87,9 @@ const NAMESPACES_AND_MOUNTS: readonly CallRule[] = [
     action: 'EPERM',
     why: 'starts a process in new namespaces',
   },
+];
+
+const MOUNTS: readonly CallRule[] = [
   // SECURITY: T-18, T-44 — the mounts of the sandbox are its walls.
   {
     calls: ['mount', 'umount2', 'pivot_root', 'chroot', 'move_mount', 'mount_setattr', 'open_tree', 'open_tree_attr'],
@@ -100,14 +112,17 @@ const NAMESPACES_AND_MOUNTS: readonly CallRule[] = [
   },
 ];
 
-const KERNEL_SURFACE: readonly CallRule[] = [
-  // SECURITY: T-19 — the session keyring is inherited, through every namespace.
+const KEYRINGS: readonly CallRule[] = [
+  // SECURITY: T-19, T-40 — the session keyring is inherited, through every namespace.
   {
     calls: ['keyctl', 'add_key', 'request_key'],
     when: [],
     action: 'EPERM',
     why: 'the session keyring comes from the host',
   },
+];
+
+const RINGS: readonly CallRule[] = [
   // SECURITY: T-18 — io_uring does by ring what this filter refuses by call.
   {
     calls: ['io_uring_setup', 'io_uring_enter', 'io_uring_register'],
@@ -115,6 +130,9 @@ const KERNEL_SURFACE: readonly CallRule[] = [
     action: 'EPERM',
     why: 'makes calls that no filter sees',
   },
+];
+
+const KERNEL_SURFACE: readonly CallRule[] = [
   // SECURITY: T-18 — large parts of the kernel that ordinary programs never need and exploits often do.
   {
     calls: ['bpf', 'perf_event_open', 'userfaultfd', 'fanotify_init', 'memfd_secret', 'modify_ldt', 'nfsservctl'],
@@ -238,3 +256,35 @@ function setIdRule(calls: readonly string[], { flags, mode }: { flags?: 1 | 2; m
     why: 'leaves a setuid or setgid file behind',
   };
 }
+
+const ANY_OTHER = { argument: 0, mask: ALL_BITS, is: 'none_of', values: [0] } as const;
+
+// SECURITY: T-40 — with the operator's uid these cripple palyrad or another job without a signal, which Landlock would see.
+const LIMITS_OF_OTHERS: readonly CallRule[] = [
+  {
+    calls: ['prlimit64', 'sched_setscheduler', 'sched_setparam', 'sched_setattr', 'sched_setaffinity'],
+    when: [ANY_OTHER],
+    action: 'EPERM',
+    why: 'sets limits or priorities of other processes',
+  },
+  {
+    calls: ['setpriority', 'ioprio_set'],
+    when: [{ ...ANY_OTHER, argument: 1 }],
+    action: 'EPERM',
+    why: 'sets priorities of other processes',
+  },
+];
+
+/**
+ * Tier B has no wall, and so no use for most of the above. What is refused there would outlive the tool or reach past
+ * Landlock; namespaces, because a tool that is root in one of its own could give files capabilities that hold outside.
+ */
+const TIER_B: readonly CallRule[] = [
+  ...IN_MEMORY,
+  ...NAMESPACES,
+  ...KEYRINGS,
+  ...RINGS,
+  ...TERMINALS,
+  ...SET_ID_FILES,
+  ...LIMITS_OF_OTHERS,
+];

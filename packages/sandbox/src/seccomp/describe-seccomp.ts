@@ -6,6 +6,9 @@ import { X86_64_SYSCALLS } from './syscalls-x86-64.ts';
 
 export interface SeccompOptions {
   readonly arch: SeccompArch;
+  /** Tier C when absent. */
+  readonly tier?: 'B' | 'C';
+  /** Of no account in Tier B. */
   readonly unixSockets: 'allowed' | 'refused';
 }
 
@@ -41,12 +44,12 @@ interface Verdict {
 
 const SYSCALL_TABLES: Readonly<Record<SeccompArch, SyscallTable>> = { x86_64: X86_64_SYSCALLS, arm64: ARM64_SYSCALLS };
 
-export function describeSeccomp({ arch, unixSockets }: SeccompOptions): SeccompDescription {
+export function describeSeccomp({ arch, tier = 'C', unixSockets }: SeccompOptions): SeccompDescription {
   const table = SYSCALL_TABLES[arch];
   return {
     arch,
     highestReviewed: table.highestReviewed,
-    rules: [...numberRules(arch, table), ...callRules(unixSockets).flatMap((rule) => numbered(rule, table))],
+    rules: [...numberRules(arch, table), ...callRules({ tier, unixSockets }).flatMap((rule) => numbered(rule, table))],
     otherwise: 'allow',
   };
 }

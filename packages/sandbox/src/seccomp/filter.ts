@@ -9,14 +9,14 @@ import { RET_ALLOW, refusalValue } from './refusals.ts';
  * always allowed and does not run it for them.
  */
 export function seccompProgram(options: SeccompOptions): Uint8Array<ArrayBuffer> {
-  const key = `${options.arch} ${options.unixSockets}`;
+  const key = `${options.arch} ${options.tier ?? 'C'} ${options.unixSockets}`;
   const program = assembled.get(key) ?? assembleFilter(options);
   assembled.set(key, program);
   // A copy, for whoever changes it must not change everybody's.
   return program.slice();
 }
 
-/** There are four in all, and putting one together takes longer than everything else that is planned. */
+/** There are a few in all, and putting one together takes longer than everything else that is planned. */
 const assembled = new Map<string, Uint8Array<ArrayBuffer>>();
 
 function assembleFilter(options: SeccompOptions): Uint8Array<ArrayBuffer> {

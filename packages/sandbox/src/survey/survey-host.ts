@@ -193,7 +193,9 @@ function rememberLandlock({ operator, files, directories, launcher }: SurveyDeps
       ...CREDENTIAL_PATHS.map((path) => `${operator.home}/${path}`),
       ...maskedPaths,
     ].map((path) => resolvePath(files, path));
-    const plan = landlockRules({ hidden, readOnly: access === 'read-only' ? [root] : [], needed: [root] }, directories);
+    // SECURITY: T-40 — settings of other processes (oom_score_adj) are files in /proc.
+    const readOnly = ['/proc', ...(access === 'read-only' ? [root] : [])];
+    const plan = landlockRules({ hidden, readOnly, needed: [root] }, directories);
     known.set(key, plan);
     return plan;
   };

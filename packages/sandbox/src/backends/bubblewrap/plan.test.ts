@@ -87,14 +87,18 @@ describe('the plan of a box', () => {
   it('gives the tool a clean environment: ours, and of the caller only what the profile names', () => {
     const command = { ...COMMAND, environment: { CI: '1', SSH_AUTH_SOCK: '/run/agent', PATH: '/evil' } };
     expect(planBubblewrap(command, PROFILE, SURVEY).tool.environment).toEqual([
+      'ASAN_OPTIONS=detect_leaks=0',
+      'CARGO_NET_RETRY=0',
       'CI=1',
       'HOME=/home/palyra',
       'LANG=C.UTF-8',
       'LOGNAME=palyra',
       'PATH=/usr/bin',
+      'PIP_RETRIES=0',
       'SHELL=/bin/sh',
       'TMPDIR=/tmp',
       'USER=palyra',
+      'npm_config_fetch_retries=0',
     ]);
   });
 

@@ -52,6 +52,7 @@ export function planBubblewrap(
       { fd: SECCOMP_FD, bytes: seccompProgram({ arch: survey.arch, unixSockets: profile.unixSockets }) },
       ...copiedFiles(survey).map(({ fd, bytes }) => ({ fd, bytes })),
     ],
+    filter: undefined,
     landlock: undefined,
     watch: {
       wallMs: limits.wallMs,
@@ -178,7 +179,10 @@ function bind(source: string, at: string, { writable }: { readonly writable: boo
 
 function tmpfs(at: string, mode: string, { tmpfsBytes }: Limits): PlannedMount {
   // SECURITY: T-17 — sized, or a tool fills the machine's memory with files.
-  return { args: ['--perms', mode, '--size', String(tmpfsBytes), '--tmpfs', at], expected: [{ at, writable: true }] };
+  return {
+    args: ['--perms', mode, '--size', String(tmpfsBytes), '--tmpfs', at],
+    expected: [{ at, writable: true, sizeBytes: tmpfsBytes }],
+  };
 }
 
 function file(fd: number, at: string): PlannedMount {
@@ -224,8 +228,17 @@ function outermost(paths: readonly string[]): readonly string[] {
   return [...new Set(paths)].filter((path) => !isInside(path));
 }
 
+/** There is no network, so nothing is gained by trying again for a minute. LeakSanitizer needs ptrace, which is refused. */
+const IN_THE_BOX: Readonly<Record<string, string>> = {
+  npm_config_fetch_retries: '0',
+  PIP_RETRIES: '0',
+  CARGO_NET_RETRY: '0',
+  ASAN_OPTIONS: 'detect_leaks=0',
+};
+
 function boxEnvironment({ toolchains }: HostSurvey): Readonly<Record<string, string>> {
   return {
+    ...IN_THE_BOX,
     ...toolchains.environment,
     PATH: toolchains.path,
     HOME: BOX_USER.home,

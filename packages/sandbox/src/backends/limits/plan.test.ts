@@ -54,7 +54,7 @@ test('there is no wrapper, and the facts must show Landlock, no capabilities and
     landlock: { rules: [{ path: '/usr', access: 'write' }] },
     expected: {
       namespaces: [],
-      seccomp: false,
+      seccomp: true,
       noCapabilities: true,
       isolatedNetwork: false,
       mounts: undefined,

@@ -1,6 +1,7 @@
 import type { SandboxCommand } from '../../command.ts';
 import type { LaunchPlan } from '../../launch-plan.ts';
 import type { SandboxProfile } from '../../profile.ts';
+import { seccompProgram } from '../../seccomp/filter.ts';
 import type { HostSurvey } from '../../survey/host-survey.ts';
 import { toolEnvironment } from '../../tool-environment.ts';
 import { toolRlimits } from '../../tool-rlimits.ts';
@@ -41,6 +42,7 @@ export function planLimits(command: SandboxCommand, profile: SandboxProfile, sur
     tmpfs: [],
     cgroups,
     data: [],
+    filter: seccompProgram({ arch: survey.arch, tier: 'B', unixSockets: 'allowed' }),
     landlock: survey.landlock,
     watch: {
       wallMs: limits.wallMs,
@@ -53,7 +55,7 @@ export function planLimits(command: SandboxCommand, profile: SandboxProfile, sur
       identity: survey.identity,
       noGroups: survey.identity !== undefined,
       namespaces: [],
-      seccomp: false,
+      seccomp: true,
       noCapabilities: true,
       isolatedNetwork: false,
       rlimits,
