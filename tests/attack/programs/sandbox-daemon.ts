@@ -1,0 +1,103 @@
+/**
+ * Stands for palyrad: owns a sandbox and does what it is told, one JSON line for each order and each event. Started by
+ * ../sandboxed.ts as root or as an ordinary user, so that both ways are one.
+ */
+import { createInterface } from 'node:readline';
+import {
+  createSandbox,
+  type OperatorPlaces,
+  type RunResult,
+  type SandboxCommand,
+  type SandboxProfile,
+} from '@palyra/sandbox';
+import { createPretendedSandbox, type Pretence } from './pretended-sandbox.ts';
+
+export interface DaemonSettings {
+  readonly operator: OperatorPlaces;
+  readonly launcherProgram: string;
+  readonly pretence: Pretence | undefined;
+}
+
+export type DaemonOrder =
+  | {
+      readonly order: 'run';
+      readonly id: number;
+      readonly command: SandboxCommand;
+      readonly profile: SandboxProfile;
+      /** No piece of output counts as consumed until `consume`. */
+      readonly holdOutput: boolean;
+      readonly input: string | undefined;
+    }
+  | { readonly order: 'consume'; readonly id: number }
+  | { readonly order: 'cancel'; readonly id: number }
+  | { readonly order: 'close' };
+
+/** A result without bytes: its output is text. */
+export type Outcome = Exclude<RunResult, { output: unknown }> | TextOf<Extract<RunResult, { output: unknown }>>;
+type TextOf<Result> = Result extends unknown
+  ? Omit<Result, 'output'> & { readonly output: { readonly stdout: string; readonly stderr: string } }
+  : never;
+
+export type DaemonEvent =
+  | { readonly event: 'ready'; readonly launcherPid: number; readonly cgroups: string }
+  | { readonly event: 'refused'; readonly code: string }
+  | { readonly event: 'started'; readonly id: number }
+  | { readonly event: 'output'; readonly id: number; readonly text: string }
+  | { readonly event: 'ended'; readonly id: number; readonly outcome: Outcome };
+
+interface Running {
+  readonly abort: AbortController;
+  readonly consume: () => void;
+}
+
+const settings = JSON.parse(process.argv[2] ?? '') as DaemonSettings;
+const running = new Map<number, Running>();
+
+function say(event: DaemonEvent): void {
+  process.stdout.write(`${JSON.stringify(event)}\n`);
+}
+
+try {
+  const { pretence, ...places } = settings;
+  const options = { ...places, logger: console };
+  const sandbox = await (pretence === undefined ? createSandbox(options) : createPretendedSandbox(options, pretence));
+  say({ event: 'ready', launcherPid: sandbox.about.launcher.pid, cgroups: sandbox.about.cgroups.kind });
+  for await (const line of createInterface({ input: process.stdin })) {
+    const order = JSON.parse(line) as DaemonOrder;
+    if (order.order === 'close') break;
+    if (order.order === 'cancel') running.get(order.id)?.abort.abort();
+    else if (order.order === 'consume') running.get(order.id)?.consume();
+    else void run(sandbox, order);
+  }
+  await sandbox.close();
+  process.exit(0);
+} catch (error) {
+  say({ event: 'refused', code: error instanceof Error && 'code' in error ? String(error.code) : String(error) });
+}
+
+async function run(
+  sandbox: Awaited<ReturnType<typeof createSandbox>>,
+  { id, command, profile, holdOutput, input }: Extract<DaemonOrder, { order: 'run' }>,
+): Promise<void> {
+  const abort = new AbortController();
+  const consumed = Promise.withResolvers<void>();
+  running.set(id, { abort, consume: consumed.resolve });
+  const result = await sandbox.run(command, profile, {
+    signal: abort.signal,
+    ...(input === undefined ? {} : { input: [Buffer.from(input)] }),
+    onStart: () => say({ event: 'started', id }),
+    onOutput: (_stream, bytes) => {
+      say({ event: 'output', id, text: Buffer.from(bytes.subarray(0, 4096)).toString('latin1') });
+      return holdOutput ? consumed.promise : undefined;
+    },
+  });
+  running.delete(id);
+  say({ event: 'ended', id, outcome: withText(result) });
+}
+
+function withText(result: RunResult): Outcome {
+  if (!('output' in result)) return result;
+  const { stdout, stderr } = result.output;
+  const text = (bytes: Uint8Array) => Buffer.from(bytes.subarray(0, 1024 * 1024)).toString('utf8');
+  return { ...result, output: { stdout: text(stdout), stderr: text(stderr) } };
+}

@@ -1,0 +1,196 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, relative } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import type { SandboxCommand, SandboxProfile } from '@palyra/sandbox';
+import { findLauncher } from '../../packages/sandbox/src/launcher/find-launcher.ts';
+import type { Pretence } from './programs/pretended-sandbox.ts';
+import type { DaemonEvent, DaemonOrder, DaemonSettings, Outcome } from './programs/sandbox-daemon.ts';
+import { IS_ROOT, type Whereabouts } from './whereabouts.ts';
+
+/** A process that owns a sandbox and stands for palyrad. */
+export interface Daemon {
+  readonly pid: number;
+  readonly launcherPid: number;
+  /** Which driver it found. */
+  readonly cgroups: string;
+  start(command: SandboxCommand, profile: SandboxProfile, options?: StartOptions): Started;
+  run(command: SandboxCommand, profile: SandboxProfile, options?: StartOptions): Promise<Ended>;
+  close(): Promise<void>;
+  /** SIGKILL, and waits until it is gone. */
+  kill(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly holdOutput?: boolean;
+  readonly input?: string;
+}
+
+export interface Started {
+  /** The tool's first instruction. */
+  readonly running: Promise<void>;
+  readonly ended: Promise<Ended>;
+  /** What it has written so far; of each piece the first 4 KiB. */
+  text(): string;
+  consume(): void;
+  cancel(): void;
+}
+
+/** Flat, so that a test compares what it cares for. */
+export interface Ended {
+  readonly kind: Outcome['kind'];
+  readonly detail: string;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly outcome: Outcome;
+}
+
+export interface DaemonOptions {
+  readonly launcherProgram?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** A program that does something to itself and then becomes the daemon. */
+  readonly through?: readonly string[];
+  readonly pretence?: Pretence;
+}
+
+type DaemonProcess = ChildProcess & { readonly stdin: Writable; readonly stdout: Readable };
+
+/** Throws the code when the sandbox cannot be made. */
+export async function startDaemon(place: Whereabouts, options: DaemonOptions = {}): Promise<Daemon> {
+  const child = spawnDaemon(place, options);
+  const gone = once(child, 'close');
+  const jobs = new Map<number, Job>();
+  const ready = Promise.withResolvers<Extract<DaemonEvent, { event: 'ready' }>>();
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const event = JSON.parse(line) as DaemonEvent;
+    if (event.event === 'ready') ready.resolve(event);
+    else if (event.event === 'refused') ready.reject(new Error(event.code));
+    else jobs.get(event.id)?.hear(event);
+  });
+  void gone.then(() => ready.reject(new Error('The daemon ended.')));
+  const tell = (order: DaemonOrder) => void child.stdin.write(`${JSON.stringify(order)}\n`);
+  child.stdin.on('error', () => {});
+
+  const { launcherPid, cgroups } = await ready.promise;
+  const start: Daemon['start'] = (command, profile, { holdOutput = false, input } = {}) => {
+    const id = jobs.size + 1;
+    const job = createJob();
+    jobs.set(id, job);
+    void gone.then(() => job.lost());
+    tell({ order: 'run', id, command, profile, holdOutput, input });
+    return {
+      ...job.started,
+      consume: () => tell({ order: 'consume', id }),
+      cancel: () => tell({ order: 'cancel', id }),
+    };
+  };
+  return {
+    pid: child.pid ?? 0,
+    launcherPid,
+    cgroups,
+    start,
+    run: (command, profile, runOptions) => start(command, profile, runOptions).ended,
+    async close() {
+      tell({ order: 'close' });
+      await gone;
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}
+
+function spawnDaemon(
+  place: Whereabouts,
+  { launcherProgram = launcherIn(place.checkout), environment = {}, through = [], pretence }: DaemonOptions,
+): DaemonProcess {
+  const { home, palyraHome, checkout, node } = place;
+  const path = '/usr/local/bin:/usr/bin:/bin';
+  const settings: DaemonSettings = {
+    operator: { path, home, palyraHome, environment: {} },
+    launcherProgram,
+    pretence,
+  };
+  const script = join(checkout, 'tests/attack/programs/sandbox-daemon.ts');
+  const [file = '', ...args] = as(place, [
+    ...through,
+    node,
+    '--conditions=palyra-source',
+    script,
+    JSON.stringify(settings),
+  ]);
+  return spawn(file, args, {
+    cwd: place.base,
+    env: { PATH: path, HOME: home, ...environment },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+}
+
+/** The command line that starts something as the place's user. */
+export function as({ uid }: Pick<Whereabouts, 'uid'>, argv: readonly string[]): readonly string[] {
+  if (!IS_ROOT || uid === 0) return argv;
+  const identity = [`--reuid=${uid}`, `--regid=${uid}`, '--clear-groups', '--inh-caps=-all'];
+  return ['setpriv', ...identity, '--pdeathsig=KILL', '--', ...argv];
+}
+
+export function launcherIn(checkout: string): string {
+  const program = findLauncher();
+  if (program === undefined) throw new Error('There is no launcher: run tools/setup.mjs.');
+  const ours = new URL('../../', import.meta.url).pathname;
+  return join(checkout, relative(ours, program));
+}
+
+interface Job {
+  readonly started: Pick<Started, 'running' | 'ended' | 'text'>;
+  hear(event: Extract<DaemonEvent, { id: number }>): void;
+  lost(): void;
+}
+
+function createJob(): Job {
+  const running = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<Ended>();
+  const pieces: string[] = [];
+  // Not every test waits for everything.
+  running.promise.catch(() => {});
+  ended.promise.catch(() => {});
+  return {
+    started: { running: running.promise, ended: ended.promise, text: () => pieces.join('') },
+    hear(event) {
+      if (event.event === 'started') running.resolve();
+      else if (event.event === 'output') pieces.push(event.text);
+      else {
+        running.reject(new Error(`It never ran: ${JSON.stringify(event.outcome)}`));
+        ended.resolve(flat(event.outcome));
+      }
+    },
+    lost() {
+      running.reject(new Error('The daemon is gone.'));
+      ended.reject(new Error('The daemon is gone.'));
+    },
+  };
+}
+
+function flat(outcome: Outcome): Ended {
+  const { stdout, stderr } = 'output' in outcome ? outcome.output : { stdout: '', stderr: '' };
+  return { kind: outcome.kind, detail: detailOf(outcome), stdout, stderr, outcome };
+}
+
+function detailOf(outcome: Outcome): string {
+  switch (outcome.kind) {
+    case 'completed':
+      return String(outcome.exitCode);
+    case 'signalled':
+      return outcome.signal;
+    case 'timed_out':
+      return outcome.limit;
+    case 'cancelled':
+      return '';
+    case 'quota_exceeded':
+      return outcome.quota;
+    case 'refused':
+    case 'failed_to_start':
+      return outcome.code;
+  }
+}
