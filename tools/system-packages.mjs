@@ -33,6 +33,17 @@ export const SYSTEM_PACKAGES = {
     { apt: 'procps', needs: ['ps'], why: 'tests look for processes left behind' },
     { apt: 'openssl', needs: ['openssl'], why: 'attestations are verified by a program that is not ours' },
     { apt: 'chromium', needs: ['chromium'], why: 'the standalone verifier is tested in a real browser' },
+    {
+      apt: 'cargo',
+      needs: ['cargo', 'rustc'],
+      why: 'everyday commands are run in the sandbox: cargo build, run, test',
+    },
+    { apt: 'python3-venv', needs: ['/usr/share/python-wheels'], why: 'everyday commands: python -m venv, pip install' },
+    { apt: 'make', needs: ['make'], why: 'everyday commands: make' },
+    { apt: 'patch', needs: ['patch'], why: 'everyday commands: patch' },
+    { apt: 'ripgrep', needs: ['rg'], why: 'everyday commands: rg' },
+    { apt: 'jq', needs: ['jq'], why: 'everyday commands: jq' },
+    { apt: 'sqlite3', needs: ['sqlite3'], why: 'everyday commands: sqlite3' },
   ],
   bench: [
     { apt: 'ripgrep', needs: ['rg'], why: 'sandbox-runtime, which bench/sandbox compares with, searches with it' },
