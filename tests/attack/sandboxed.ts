@@ -113,10 +113,6 @@ export function childrenOf(parent: number): readonly number[] {
   return processIds().filter((pid) => statusOf(pid, 'PPid') === String(parent));
 }
 
-export function descendantsOf(parent: number): readonly number[] {
-  return childrenOf(parent).flatMap((pid) => [pid, ...descendantsOf(pid)]);
-}
-
 /** Below every hierarchy, those that some launcher with this pid made. */
 export function cgroupsOf(launcherPid: number, under = '/sys/fs/cgroup'): readonly string[] {
   return directoriesIn(under).flatMap((name) => {

@@ -51,6 +51,7 @@ export function barePlan(argv: readonly [string, ...string[]], changes: PlanChan
     tmpfs: [],
     cgroups: [],
     data: [],
+    filter: undefined,
     landlock: undefined,
     watch: {
       wallMs: 60_000,

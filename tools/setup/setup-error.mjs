@@ -16,6 +16,10 @@ export const SETUP_ERRORS = {
   'setup.unknown_system': { exitCode: 5 },
   /** apt-get could not install the system packages. */
   'setup.apt_failed': { exitCode: 1 },
+  /** There is no C compiler for the launcher. */
+  'setup.no_compiler': { exitCode: 5 },
+  /** The launcher does not compile. */
+  'setup.compile_failed': { exitCode: 1 },
   /** Another set-up kept its lock for too long. */
   'setup.lock_timeout': { exitCode: 7 },
   /** The lock is not a file, so no set-up made it. */

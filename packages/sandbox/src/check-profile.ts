@@ -16,7 +16,7 @@ export function refuseMalformed(command: SandboxCommand, profile: SandboxProfile
   return refuseProfile(profile) ?? refuseCommand(command);
 }
 
-export function refuseProfile(profile: SandboxProfile): Refusal | undefined {
+function refuseProfile(profile: SandboxProfile): Refusal | undefined {
   const { workspace, readOnlyPaths, writablePaths, maskedPaths, limits, environment } = profile;
   const paths = [workspace.root, ...readOnlyPaths, ...writablePaths, ...maskedPaths];
   const odd = paths.find((path) => !isPlainPath(path));

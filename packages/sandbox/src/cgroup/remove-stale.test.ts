@@ -24,6 +24,7 @@ function fakeCgroups({ jobs, running = {}, immortal = [], hasKillFile = false }:
   };
   const changes: CgroupChanges = {
     uid: 0,
+    pid: 1,
     readText(path) {
       const pid = Number(/^\/proc\/(\d+)\/stat$/.exec(path)?.[1]);
       const found = running[pid];

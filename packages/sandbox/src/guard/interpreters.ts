@@ -80,7 +80,7 @@ const RUNS_CODE: readonly InterpreterEntry[] = [
   always('can start programs', OTHERS),
 ];
 
-export const INTERPRETERS: readonly InterpreterEntry[] = [...RUNS_CODE, ...RUNS_CODE_WITH_OPTIONS];
+const INTERPRETERS: readonly InterpreterEntry[] = [...RUNS_CODE, ...RUNS_CODE_WITH_OPTIONS];
 
 const BY_NAME: ReadonlyMap<string, readonly { readonly entry: InterpreterEntry }[]> = Map.groupBy(
   INTERPRETERS.flatMap((entry) => entry.names.map((name) => ({ name, entry }))),

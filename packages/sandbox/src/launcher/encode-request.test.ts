@@ -15,6 +15,7 @@ const PLAN: LaunchPlan = {
   tmpfs: [],
   cgroups: [],
   data: [],
+  filter: undefined,
   landlock: undefined,
   watch: { wallMs: 1, idleMs: 2, outputBytes: 3, treeCpuMs: undefined, cpuCounter: undefined },
   expected: {
