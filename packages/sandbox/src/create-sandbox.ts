@@ -3,6 +3,7 @@ import { hostCgroupFiles } from './cgroup/cgroup-files.ts';
 import { type CgroupDriver, detectCgroups } from './cgroup/detect-cgroups.ts';
 import { prepareCgroups } from './cgroup/prepare-cgroups.ts';
 import { removeStale } from './cgroup/remove-stale.ts';
+import { chooseBackend, refuseToRun } from './choose-backend.ts';
 import type { SandboxCommand } from './command.ts';
 import { findLauncher } from './launcher/find-launcher.ts';
 import { type Launcher, type LauncherFacts, startLauncher } from './launcher/start-launcher.ts';
@@ -46,6 +47,7 @@ export interface SandboxOptions {
  * Throws `sandbox.launcher_missing` and `sandbox.launcher_failed`.
  */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
+  refuseOtherSystems();
   const program = options.launcherProgram ?? findLauncher();
   if (program === undefined) {
     throw new SandboxError('sandbox.launcher_missing', 'There is no launcher for this machine.', {
@@ -59,6 +61,15 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
     await launcher.close();
     throw error;
   }
+}
+
+/** Where there are plans and no launcher, running the set-up would not help: the fix is another one. */
+function refuseOtherSystems(): void {
+  const choices = (['C', 'B'] as const).map((tier) => chooseBackend(process.platform, { tier }));
+  const refusals = choices.map((choice) => (choice.kind === 'chosen' ? refuseToRun(choice.backend) : choice));
+  const [refusal] = refusals;
+  if (refusal === undefined || refusals.includes(undefined)) return;
+  throw new SandboxError(refusal.code, refusal.message, refusal.fix === undefined ? {} : { fix: refusal.fix });
 }
 
 async function compose(launcher: Launcher, { operator, now = Date.now }: SandboxOptions): Promise<Sandbox> {
