@@ -39,8 +39,9 @@ const char *make_cgroups(const struct request *request, struct job *job) {
   return fault;
 }
 
-void append_cgroup_files(const struct job *job, struct buffer *buffer, uint16_t tag) {
+void append_cgroup_files(const struct job *job, struct buffer *buffer, uint16_t tag, int settings) {
   for (int at = 0; at < job->cgroup_file_count; at += 1) {
+    if (job->cgroup_files[at].is_setting && !settings) continue;
     append_file(buffer, tag, job->cgroup_files[at].path, job->cgroup_files[at].path);
   }
 }

@@ -5,8 +5,8 @@
 
 /* NULL, or what failed, with errno; then nothing of it is left. */
 const char *make_cgroups(const struct request *request, struct job *job);
-/* Everything that was set and is counted, as it is now. */
-void append_cgroup_files(const struct job *job, struct buffer *buffer, uint16_t tag);
+/* What is counted, and with `settings` also what was set, as it is now. */
+void append_cgroup_files(const struct job *job, struct buffer *buffer, uint16_t tag, int settings);
 /* So that nothing forks while it is being killed. */
 void stop_forking(const struct job *job);
 /* CPU time of all processes so far; 0 where nobody counts. */

@@ -33,6 +33,7 @@ static struct job jobs[MAX_JOBS];
 static int most_jobs = MAX_JOBS;
 static struct host host;
 static struct buffer incoming, outgoing;
+static struct buffer own_namespaces; /* as facts; they do not change */
 static uint64_t skip; /* of a frame that is too long to be one of ours */
 static struct request request;
 
@@ -205,8 +206,8 @@ static void tell_facts(struct job *job) {
     await_filter(init);
     append_process(&facts, init);
   }
-  append_namespaces(&facts, FACT_HOST_NAMESPACE, "/proc/self/ns");
-  append_cgroup_files(job, &facts, FACT_CGROUP_FILE);
+  append(&facts, own_namespaces.bytes, own_namespaces.length);
+  append_cgroup_files(job, &facts, FACT_CGROUP_FILE, 1);
   write_u32(rules, (uint32_t)job->landlock_rules);
   append_item(&facts, FACT_LANDLOCK_RULES, rules, sizeof rules);
   if (facts.failed) _exit(70);
@@ -417,7 +418,7 @@ static void tell_end(struct job *job) {
     uint8_t was_started = job->phase >= JOB_STARTING && job->failure[0] == 0;
     append_status(job, &ended);
     append_usage(job, &ended);
-    append_cgroup_files(job, &ended, ENDED_CGROUP_FILE);
+    append_cgroup_files(job, &ended, ENDED_CGROUP_FILE, 0);
     append_item(&ended, ENDED_STARTED, &was_started, 1);
     append_item(&ended, ENDED_FULL, &full, 1);
     if (ended.failed) _exit(70);
@@ -674,6 +675,7 @@ static const char *protect_ourselves(void) {
   fcntl(CONTROL, F_SETFD, FD_CLOEXEC);
   host.is_root = geteuid() == 0;
   host.forget_others = forget_others;
+  append_namespaces(&own_namespaces, FACT_HOST_NAMESPACE, "/proc/self/ns");
   host.own_program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   return host.own_program < 0 ? "cannot open itself" : NULL;
 }

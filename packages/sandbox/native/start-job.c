@@ -207,10 +207,11 @@ static void place_all(const struct request *request, const struct host *host, co
   if (place_descriptors((const int (*)[2])moves, count) != 0) fail(p->child_stage, "descriptors cannot be placed");
 }
 
+/* A program begins with the signals of the one that executes it ignored that were ignored there: of ours it is this one. */
 static void default_signals(void) {
   sigset_t none;
   sigemptyset(&none);
-  for (int number = 1; number < NSIG; number += 1) signal(number, SIG_DFL);
+  signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
