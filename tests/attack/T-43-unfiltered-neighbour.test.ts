@@ -115,6 +115,14 @@ describeBothWays((place) => {
     ]);
   });
 
+  test('init has the limits of the tool, so that there is nothing to gain by becoming it', async () => {
+    const limits =
+      'for pid in 1 self; do cut -c 1-60 /proc/$pid/limits | grep -v "stack\\|Limit" > $pid; done; diff 1 self';
+    const { outcome, stdout } = await place().daemon.run(sh(`cd /tmp; ${limits}`), tierC(place()));
+    expect(outcome).toMatchObject({ kind: 'completed', exitCode: 0 });
+    expect(stdout).toBe('');
+  });
+
   test('children and grandchildren have it, wherever they went', async () => {
     const mark = uniqueMark();
     const started = place().daemon.start(python(FAMILY, mark), tierC(place()));

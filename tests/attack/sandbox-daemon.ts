@@ -51,6 +51,8 @@ export interface DaemonOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** A program that does something to itself and then becomes the daemon. */
   readonly through?: readonly string[];
+  /** The same, before it becomes an ordinary user. */
+  readonly asRoot?: readonly string[];
   readonly pretence?: Pretence;
 }
 
@@ -104,7 +106,13 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
 
 function spawnDaemon(
   place: Whereabouts,
-  { launcherProgram = launcherIn(place.checkout), environment = {}, through = [], pretence }: DaemonOptions,
+  {
+    launcherProgram = launcherIn(place.checkout),
+    environment = {},
+    through = [],
+    asRoot = [],
+    pretence,
+  }: DaemonOptions,
 ): DaemonProcess {
   const { home, palyraHome, checkout, node } = place;
   const path = '/usr/local/bin:/usr/bin:/bin';
@@ -114,13 +122,8 @@ function spawnDaemon(
     pretence,
   };
   const script = join(checkout, 'tests/attack/programs/sandbox-daemon.ts');
-  const [file = '', ...args] = as(place, [
-    ...through,
-    node,
-    '--conditions=palyra-source',
-    script,
-    JSON.stringify(settings),
-  ]);
+  const daemon = [...through, node, '--conditions=palyra-source', script, JSON.stringify(settings)];
+  const [file = '', ...args] = [...asRoot, ...as(place, daemon)];
   return spawn(file, args, {
     cwd: place.base,
     env: { PATH: path, HOME: home, ...environment },
@@ -186,6 +189,7 @@ function detailOf(outcome: Outcome): string {
     case 'timed_out':
       return outcome.limit;
     case 'cancelled':
+    case 'lost':
       return '';
     case 'quota_exceeded':
       return outcome.quota;

@@ -43,6 +43,7 @@ export function barePlan(argv: readonly [string, ...string[]], changes: PlanChan
   const { terminal, cwd = '/', watch, ...rest } = changes;
   return {
     executor: 'test',
+    enforcement: { fileSystem: 'host', network: 'host' },
     wrapper: undefined,
     tool: { path: argv[0], argv, environment: ['PATH=/usr/bin:/bin', 'LC_ALL=C'], cwd, terminal },
     identity: isRoot ? { uid: TOOL_ID, gid: TOOL_ID } : undefined,
@@ -72,6 +73,7 @@ export function barePlan(argv: readonly [string, ...string[]], changes: PlanChan
       mounts: undefined,
       cgroups: [],
       landlock: false,
+      bound: [],
     },
     ...rest,
   };
@@ -134,6 +136,7 @@ export function launch(launcher: Launcher, plan: LaunchPlan, options: LaunchOpti
       },
       ended: (report) => end({ kind: 'ended', report }),
       failed: (message) => end({ kind: 'failed', message }),
+      lost: ({ message }) => end({ kind: 'failed', message }),
     },
     { stdin },
   );

@@ -14,15 +14,22 @@
 struct process {
   pid_t pid, parent;
   int doomed;
+  uint64_t user_ticks, system_ticks; /* with those of children that it has waited for */
 };
 
-static int parent_of(const char *pid, pid_t *parent) {
+static int look_at(const char *pid, struct process *process) {
   char path[64], stat[512];
   snprintf(path, sizeof path, "/proc/%s/stat", pid);
   if (read_text(path, stat, sizeof stat) < 0) return 0;
   /* The name is in parentheses and may hold anything, parentheses included. */
   const char *after = strrchr(stat, ')');
-  return after != NULL && sscanf(after + 1, " %*c %d", parent) == 1;
+  unsigned long user, system, of_children, in_kernel_for_children;
+  pid_t parent;
+  if (after == NULL || sscanf(after + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &parent, &user, &system,
+        &of_children, &in_kernel_for_children) != 5) return 0;
+  *process = (struct process){.pid = (pid_t)atoi(pid), .parent = parent, .user_ticks = user + of_children,
+    .system_ticks = system + in_kernel_for_children};
+  return 1;
 }
 
 static size_t list_processes(struct process *list, size_t room) {
@@ -32,9 +39,7 @@ static size_t list_processes(struct process *list, size_t room) {
   struct dirent *entry;
   while (count < room && (entry = readdir(proc)) != NULL) {
     if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    pid_t parent;
-    if (!parent_of(entry->d_name, &parent)) continue;
-    list[count++] = (struct process){.pid = (pid_t)atoi(entry->d_name), .parent = parent};
+    if (look_at(entry->d_name, &list[count])) count += 1;
   }
   closedir(proc);
   return count;
@@ -59,13 +64,26 @@ static void doom_descendants(struct process *list, size_t count, pid_t root) {
   }
 }
 
-static void signal_descendants(int signal_number) {
-  enum { MOST = 65536 };
-  static struct process list[MOST];
-  size_t count = list_processes(list, MOST);
-  doom_descendants(list, count, getpid());
+enum { MOST = 65536 };
+static struct process everybody[MOST];
+
+void cpu_of_descendants(uint64_t *user_us, uint64_t *system_us) {
+  uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+  size_t count = list_processes(everybody, MOST);
+  doom_descendants(everybody, count, getpid());
+  *user_us = *system_us = 0;
   for (size_t at = 0; at < count; at += 1) {
-    if (list[at].doomed) kill(list[at].pid, signal_number);
+    if (!everybody[at].doomed) continue;
+    *user_us += everybody[at].user_ticks * tick_us;
+    *system_us += everybody[at].system_ticks * tick_us;
+  }
+}
+
+static void signal_descendants(int signal_number) {
+  size_t count = list_processes(everybody, MOST);
+  doom_descendants(everybody, count, getpid());
+  for (size_t at = 0; at < count; at += 1) {
+    if (everybody[at].doomed) kill(everybody[at].pid, signal_number);
   }
 }
 

@@ -2,6 +2,7 @@
  * file system so that nobody else can speak to it, and ends with palyrad. See README.md for what happens to a request. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
@@ -144,6 +145,11 @@ static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
   job->tool_pidfd = -1;
   job->is_wrapped = request.wrapper_count > 0;
   job->has_terminal = request.has_terminal;
+  memcpy(job->rlimits, request.rlimits, sizeof job->rlimits);
+  job->rlimit_count = request.rlimit_count;
+  job->has_identity = request.has_identity;
+  job->uid = request.uid;
+  job->gid = request.gid;
   fault = begin(job);
   if (fault != NULL) {
     send_failure(id, fault, errno);
@@ -172,6 +178,8 @@ static void append_process(struct buffer *facts, pid_t pid) {
   append_item(facts, FACT_OUTSIDE_PROCESS, number, sizeof number);
   snprintf(path, sizeof path, "/proc/%d/status", pid);
   append_file(facts, FACT_OUTSIDE, "status", path);
+  snprintf(path, sizeof path, "/proc/%d/limits", pid);
+  append_file(facts, FACT_OUTSIDE, "limits", path);
   snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
   append_file(facts, FACT_OUTSIDE, "cgroup", path);
   snprintf(path, sizeof path, "/proc/%d/ns", pid);
@@ -186,6 +194,27 @@ static void await_filter(pid_t init) {
     if (read_text(path, status, sizeof status) <= 0 || strstr(status, "\nSeccomp:\t2") != NULL) return;
     usleep(200);
   }
+}
+
+static int set_limits_of(const struct job *job, pid_t pid) {
+  for (int at = 0; at < job->rlimit_count; at += 1) {
+    struct rlimit limit = {.rlim_cur = job->rlimits[at].soft, .rlim_max = job->rlimits[at].hard};
+    if (prlimit(pid, (__rlimit_resource_t)job->rlimits[at].resource, &limit, NULL) != 0) return -1;
+  }
+  return 0;
+}
+
+/* SECURITY: T-43 — a tool can write into init's memory; what it makes of it has the tool's limits then. That they could
+ * be set is seen by whoever judges the facts. In a container root may lack the right, and the tool's own user has it. */
+static void limit_init(const struct job *job, pid_t init) {
+  if (set_limits_of(job, init) == 0 || !job->has_identity) return;
+  pid_t helper = fork();
+  if (helper == 0) {
+    if (setgroups(0, NULL) != 0 || setresgid(job->gid, job->gid, job->gid) != 0) _exit(1);
+    if (setresuid(job->uid, job->uid, job->uid) != 0) _exit(1);
+    _exit(set_limits_of(job, init) == 0 ? 0 : 1);
+  }
+  if (helper > 0) waitpid(helper, NULL, 0);
 }
 
 static pid_t parent_of_tool(pid_t tool) {
@@ -204,6 +233,7 @@ static void tell_facts(struct job *job) {
   if (job->is_wrapped) {
     pid_t init = parent_of_tool(job->tool);
     await_filter(init);
+    limit_init(job, init);
     append_process(&facts, init);
   }
   append(&facts, own_namespaces.bytes, own_namespaces.length);
@@ -429,11 +459,39 @@ static void tell_end(struct job *job) {
   forget_job(job);
 }
 
+static int is_keeper(pid_t pid) {
+  for (int at = 0; at < MAX_JOBS; at += 1) {
+    if (jobs[at].phase != JOB_FREE && jobs[at].fds.keeper == pid) return 1;
+  }
+  return 0;
+}
+
+/* SECURITY: T-16 — a keeper that was killed leaves its tree to us, the next subreaper: all that is no keeper. */
+static void end_strays(void) {
+  for (int attempt = 0; attempt < 200; attempt += 1) {
+    char list[4096];
+    int strays = 0;
+    if (read_text("/proc/thread-self/children", list, sizeof list) < 0) return;
+    char *rest = list;
+    for (long pid; (pid = strtol(rest, &rest, 10)) > 1;) {
+      if (is_keeper((pid_t)pid)) continue;
+      strays += 1;
+      kill((pid_t)pid, SIGKILL);
+      waitpid((pid_t)pid, NULL, WNOHANG);
+    }
+    if (strays == 0) return;
+    usleep(1000);
+  }
+}
+
 static void hear_keeper(struct job *job) {
   ssize_t got = read(job->fds.report, &job->report, sizeof job->report);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   /* Killed before it could write: as if the tool had been. */
-  if (got != (ssize_t)sizeof job->report) job->report.wait_status = SIGKILL;
+  if (got != (ssize_t)sizeof job->report) {
+    job->report.wait_status = SIGKILL;
+    end_strays();
+  }
   job->has_report = 1;
   close_fd(&job->fds.report);
 }
@@ -493,6 +551,8 @@ static void take_frames(void) {
     const uint8_t *header = incoming.bytes + at;
     uint32_t length = read_u32(header), id = read_u32(header + 5);
     if (length > MAX_FRAME) {
+      struct job *job = find_job(id);
+      if (job != NULL) end_job(job, REASON_CANCELLED);
       send_failure(id, "A frame is too long.", 0);
       skip = length;
       at += FRAME_HEADER;
@@ -675,6 +735,11 @@ static const char *protect_ourselves(void) {
   fcntl(CONTROL, F_SETFD, FD_CLOEXEC);
   host.is_root = geteuid() == 0;
   host.forget_others = forget_others;
+  struct buffer mounts = {0};
+  append_file(&mounts, 0, "", "/proc/self/mountinfo");
+  append(&mounts, "", 1);
+  host.has_shared_mounts = mounts.failed || memmem(mounts.bytes, mounts.length, " shared:", 8) != NULL || memmem(mounts.bytes, mounts.length, " master:", 8) != NULL;
+  release(&mounts);
   append_namespaces(&own_namespaces, FACT_HOST_NAMESPACE, "/proc/self/ns");
   host.own_program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   return host.own_program < 0 ? "cannot open itself" : NULL;

@@ -225,6 +225,7 @@ static void add_item(struct parser *p, const struct item *item) {
     case ITEM_TMPFS:
       add_text(p, item, r->tmpfs, &r->tmpfs_count, MAX_TMPFS);
       break;
+    case ITEM_BOUND: add_text(p, item, r->bound, &r->bound_count, MAX_BOUND); break;
     case ITEM_WRAPPER_ARG: add_text(p, item, r->wrapper, &r->wrapper_count, MAX_ARGS); break;
     case ITEM_IDENTITY:
       if (!exactly(p, item, 8)) break;
@@ -266,6 +267,7 @@ static void settle_strings(struct request *r) {
   for (int at = 0; at < r->arg_count; at += 1) settle(r, &r->args[at]);
   for (int at = 0; at < r->env_count; at += 1) settle(r, &r->env[at]);
   for (int at = 0; at < r->tmpfs_count; at += 1) settle(r, &r->tmpfs[at]);
+  for (int at = 0; at < r->bound_count; at += 1) settle(r, &r->bound[at]);
   for (int at = 0; at < r->wrapper_count; at += 1) settle(r, &r->wrapper[at]);
   for (int at = 0; at < r->cgroup_count; at += 1) settle(r, &r->cgroups[at]);
   for (int at = 0; at < r->landlock_count; at += 1) settle(r, &r->landlock[at].path);
@@ -288,7 +290,7 @@ const char *parse_request(const uint8_t *bytes, size_t length, struct request *r
   while ((found = next_item(&cursor, &item)) == 1) {
     add_item(&parser, &item);
     if (parser.fault != NULL) return parser.fault;
-    if (item.tag <= ITEM_TMPFS) append_item(&request->for_stage, item.tag, item.bytes, item.length);
+    if (item.tag <= ITEM_BOUND) append_item(&request->for_stage, item.tag, item.bytes, item.length);
   }
   if (found < 0) return "The request is cut off.";
   if (request->for_stage.failed || request->strings.failed) return "There is no memory for the request.";

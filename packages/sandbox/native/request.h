@@ -14,6 +14,7 @@
 #define MAX_FILTER 4096
 #define MAX_RLIMITS 16
 #define MAX_TMPFS 8
+#define MAX_BOUND 128
 
 /* Descriptors of a wrapped tool that are ours; those of ITEM_DATA begin above. */
 #define STAGE_SOCKET 3
@@ -66,6 +67,8 @@ struct request {
   int rlimit_count;
   char *tmpfs[MAX_TMPFS];
   int tmpfs_count;
+  char *bound[MAX_BOUND];
+  int bound_count;
   struct staged_mount staged[MAX_STAGED];
   int staged_count;
   const char *cgroups[MAX_CGROUPS];

@@ -112,12 +112,28 @@ static int put_in_place(int copy, const char *name) {
   return put_over(copy, path);
 }
 
+/* Without root it takes a user namespace to have mounts of one's own; in it everybody is who they are outside. */
+static int own_user_namespace(void) {
+  char map[64];
+  uid_t uid = geteuid();
+  gid_t gid = getegid();
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 || write_text("/proc/self/setgroups", "deny") != 0) return -1;
+  snprintf(map, sizeof map, "%u %u 1\n", uid, uid);
+  if (write_text("/proc/self/uid_map", map) != 0) return -1;
+  snprintf(map, sizeof map, "%u %u 1\n", gid, gid);
+  return write_text("/proc/self/gid_map", map);
+}
+
+const char *own_mounts(int is_root) {
+  if ((is_root ? unshare(CLONE_NEWNS) : own_user_namespace()) != 0) return "a mount namespace cannot be made";
+  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return "mounts cannot be made private";
+  return NULL;
+}
+
 const char *stage_mounts(const struct request *request, int idmap) {
   int copies[MAX_STAGED];
   int is_wrapped = request->wrapper_count > 0;
   if (is_wrapped && mkdir(STAGING, 0711) != 0 && errno != EEXIST) return "the staging directory cannot be made";
-  if (unshare(CLONE_NEWNS) != 0) return "a mount namespace cannot be made";
-  if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) return "mounts cannot be made private";
   for (int at = 0; at < request->staged_count; at += 1) {
     copies[at] = detached_copy(&request->staged[at], idmap);
     if (copies[at] < 0) return "a path cannot be given to the tool's user";

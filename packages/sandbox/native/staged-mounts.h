@@ -8,7 +8,11 @@
 /* A user namespace that maps root to this uid and gid, kept for the next job; -1 with errno. */
 int idmap_namespace(uint32_t uid, uint32_t gid);
 
-/* Leaves the host's mount namespace and puts what is staged below STAGING, from where bubblewrap takes it; without
+/* SECURITY: T-44 — leaves the host's mount namespace, so that nothing that the host mounts later appears. NULL, or what
+ * failed, with errno. */
+const char *own_mounts(int is_root);
+
+/* In a mount namespace of our own: puts what is staged below STAGING, from where bubblewrap takes it; without
  * bubblewrap over itself. NULL, or what failed, with errno. */
 const char *stage_mounts(const struct request *request, int idmap);
 

@@ -215,23 +215,35 @@ static void default_signals(void) {
   sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* SECURITY: T-42, T-40 — what Landlock does not know: set-id files, keyrings, limits of others. The program is copied, for
- * it need not be aligned where it is. */
+static struct sock_filter filter_program[MAX_FILTER];
+
+/* Out of the request, which may be wiped, and to where it is aligned. */
+static void keep_filter(const struct request *request) {
+  if (request->filter != NULL) memcpy(filter_program, request->filter, request->filter_length);
+}
+
+/* SECURITY: T-42, T-40 — what Landlock does not know: set-id files, keyrings, limits of others. */
 static void load_filter(const struct request *request) {
-  static struct sock_filter program[MAX_FILTER];
-  memcpy(program, request->filter, request->filter_length);
-  struct sock_fprog filter = {.len = (unsigned short)(request->filter_length / sizeof program[0]), .filter = program};
+  unsigned short length = (unsigned short)(request->filter_length / sizeof filter_program[0]);
+  struct sock_fprog filter = {.len = length, .filter = filter_program};
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) fail(STAGE_SOCKET, "the filter could not be loaded");
 }
 
 static _Noreturn void run_child(const struct request *request, const struct host *host, const struct prepared *p) {
   default_signals();
+  keep_filter(request);
   setsid();
   join_cgroups(request, p->child_stage);
-  if (request->staged_count > 0) {
-    const char *fault = stage_mounts(request, p->idmap);
-    if (fault != NULL) fail(p->child_stage, fault);
+  int needs_mounts = request->staged_count > 0 || (request->wrapper_count > 0 && host->has_shared_mounts);
+  const char *fault = NULL;
+  if (needs_mounts) {
+    /* Nobody but a process itself may write its map, and it is not its own while it is undumpable. */
+    host->forget_others();
+    prctl(PR_SET_DUMPABLE, 1);
+    fault = own_mounts(host->is_root);
   }
+  if (fault == NULL && request->staged_count > 0) fault = stage_mounts(request, p->idmap);
+  if (fault != NULL) fail(p->child_stage, fault);
   place_all(request, host, p);
   take_identity(request, STAGE_SOCKET);
   /* After the change of user, which clears it. */
@@ -253,14 +265,19 @@ static _Noreturn void run_child(const struct request *request, const struct host
 
 /* In the keeper. */
 
+/* Before it was killed. */
+static uint64_t seen_user_us, seen_system_us;
+
+static uint64_t larger(uint64_t one, uint64_t other) { return one > other ? one : other; }
+
 static void report_end(int fd, int wait_status) {
   struct rusage usage;
   struct keeper_report report;
   memset(&report, 0, sizeof report);
   getrusage(RUSAGE_CHILDREN, &usage);
   report.wait_status = wait_status;
-  report.user_us = (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec;
-  report.system_us = (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec;
+  report.user_us = larger(seen_user_us, (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec);
+  report.system_us = larger(seen_system_us, (uint64_t)usage.ru_stime.tv_sec * 1000000 + (uint64_t)usage.ru_stime.tv_usec);
   report.max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
   (void)!write(fd, &report, sizeof report);
 }
@@ -275,6 +292,7 @@ static int await_end(pid_t child, const sigset_t *awaited) {
     }
     siginfo_t info;
     if (sigwaitinfo(awaited, &info) != SIGTERM) continue;
+    cpu_of_descendants(&seen_user_us, &seen_system_us);
     kill(child, SIGKILL);
     if (waitpid(child, &status, 0) == child) return status;
   }

@@ -23,6 +23,7 @@ struct started {
 /* What the launcher has at hand for all jobs. */
 struct host {
   int is_root;
+  int has_shared_mounts; /* bubblewrap's mounts would follow the host's */
   int own_program; /* ourselves, for the stage */
   /* Wipes what is of other jobs from a copy of our memory. */
   void (*forget_others)(void);

@@ -35,7 +35,7 @@ enum from_launcher {
   FRAME_FAILED = 134,
 };
 
-/* Items of FRAME_START. Those up to ITEM_TMPFS are also in the file that the stage reads. */
+/* Items of FRAME_START. Those up to ITEM_BOUND are also in the file that the stage reads. */
 enum start_item {
   ITEM_TOOL_PATH = 1,
   ITEM_TOOL_ARG = 2,
@@ -44,6 +44,7 @@ enum start_item {
   ITEM_TERMINAL = 5, /* rows u16, columns u16 */
   ITEM_RLIMIT = 6,   /* resource u8, soft u64, hard u64 */
   ITEM_TMPFS = 7,    /* a path in the sandbox; whether it is full is looked at when the tool has ended */
+  ITEM_BOUND = 8,    /* a path in the sandbox; what is there is told before the start */
   ITEM_WRAPPER_ARG = 16,
   ITEM_IDENTITY = 17,       /* uid u32, gid u32 */
   ITEM_STAGED = 18,         /* flags u8, name, NUL, source */

@@ -86,6 +86,7 @@ async function compose(launcher: Launcher, { operator, now = Date.now }: Sandbox
     files: hostSurveyFiles,
     directories: hostDirectories,
     now,
+    groups: process.getgroups?.() ?? [],
   });
   const planner = createPlanner({ surveyor, bubblewrap });
   return {

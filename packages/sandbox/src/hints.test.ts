@@ -4,6 +4,8 @@ import { type HintKind, hintsFor } from './hints.ts';
 import type { Ran, RunResult } from './run-result.ts';
 
 const ran = (stderr: string, stdout = ''): Ran => ({
+  executor: 'test',
+  enforcement: { fileSystem: 'isolated', network: 'isolated' },
   output: { stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) },
   usage: { wallMs: 1, userMs: 1, systemMs: 1, maxRssBytes: 1, outputBytes: 1 },
   facts: undefined,

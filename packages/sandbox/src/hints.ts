@@ -44,6 +44,7 @@ export function hintsFor(result: RunResult): readonly Hint[] {
     case 'timed_out':
       return [result.limit === 'wall' ? TOO_LONG : TOO_SILENT, ...fromOutput(result.output)].slice(0, MOST_HINTS);
     case 'cancelled':
+    case 'lost':
     case 'refused':
     case 'failed_to_start':
       return [];

@@ -7,6 +7,8 @@ import type { ExpectedFacts } from './facts/expected-facts.ts';
 export interface LaunchPlan {
   /** `sandbox_tier_b`, `sandbox_tier_c_linux_bubblewrap`. */
   readonly executor: string;
+  /** What the plan is a wall for. Tier B says `host`: its tools see the host's files and network as their user does. */
+  readonly enforcement: Enforcement;
   /** The wrapper that builds the sandbox, or undefined where the launcher itself does everything (Tier B). */
   readonly wrapper: readonly string[] | undefined;
   readonly tool: {
@@ -40,6 +42,11 @@ export interface LaunchPlan {
     readonly cpuCounter: string | undefined;
   };
   readonly expected: ExpectedFacts;
+}
+
+export interface Enforcement {
+  readonly fileSystem: 'isolated' | 'host';
+  readonly network: 'isolated' | 'host';
 }
 
 export interface ToolIdentity {

@@ -1,4 +1,5 @@
 import type { MeasuredFacts } from './facts/measured-facts.ts';
+import type { Enforcement } from './launch-plan.ts';
 import type { SandboxErrorCode } from './sandbox-error.ts';
 
 /** What became of one command. `refused` and `failed_to_start`: nothing of it ever ran. */
@@ -8,6 +9,8 @@ export type RunResult =
   | (Ran & { readonly kind: 'signalled'; readonly signal: string })
   | (Ran & { readonly kind: 'timed_out'; readonly limit: 'wall' | 'idle' })
   | (Ran & { readonly kind: 'cancelled' })
+  /** The launcher died while it ran, and took it along: what it did until then is done, how far it came is not known. */
+  | (Ran & { readonly kind: 'lost' })
   | (Ran & { readonly kind: 'quota_exceeded'; readonly quota: Quota })
   | Refusal
   | (Omit<Refusal, 'kind'> & { readonly kind: 'failed_to_start' });
@@ -16,6 +19,8 @@ export type Quota = 'cpu' | 'memory' | 'processes' | 'output' | 'file_size' | 'd
 
 /** Cancelled before anything ran, it has no facts. */
 export interface Ran {
+  readonly executor: string;
+  readonly enforcement: Enforcement;
   readonly output: CapturedOutput;
   readonly usage: ResourceUse;
   readonly facts: MeasuredFacts | undefined;

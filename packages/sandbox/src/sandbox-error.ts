@@ -12,6 +12,7 @@ export const SANDBOX_ERRORS = {
   'sandbox.invalid_profile': 'The profile is malformed or contradicts itself.',
   'sandbox.launcher_failed': 'The launcher ended or gave no answer.',
   'sandbox.launcher_missing': 'There is no launcher for this machine.',
+  'sandbox.overloaded': 'Too many commands are running.',
   'sandbox.start_failed': 'The command could not be started.',
   'sandbox.unsafe_identity': 'The tool would run as root, or with groups that it must not have.',
   'sandbox.unsafe_workspace': 'The workspace is too wide, or holds what a tool must not reach.',

@@ -36,6 +36,7 @@ export async function createPretendedSandbox(
     files: hostSurveyFiles,
     directories: hostDirectories,
     now: Date.now,
+    groups: process.getgroups?.() ?? [],
   });
   const planner = createPlanner({ surveyor, bubblewrap: bubblewrap ?? undefined });
   return {

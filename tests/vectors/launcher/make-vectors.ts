@@ -103,7 +103,7 @@ function surveyOf({ identity, driver }: InventedHost): HostSurvey {
     ],
     hasSysrq: true,
     systemFiles: [
-      { kind: 'directory', path: '/etc/ssl/certs' },
+      { kind: 'mount', path: '/etc/ssl/certs' },
       { kind: 'copy', path: '/etc/localtime', bytes: Buffer.from('TZif2\0\0\0') },
       { kind: 'copy', path: '/etc/empty', bytes: Buffer.alloc(0) },
     ],
@@ -129,6 +129,8 @@ function surveyOf({ identity, driver }: InventedHost): HostSurvey {
     },
     tasksOnHost: 200,
   ceilings: {},
+  paths: { readOnly: [], writable: [] },
+  bound: [{ path: '/work/project', identity: '65024 4711' }],
   };
 }
 

@@ -20,7 +20,7 @@ export function mountFindings(
   const places = new Set([...planned.keys(), ...found.keys()]);
   return [
     ...[...places].flatMap((at) => placeFindings(at, found.get(at) ?? [], planned.get(at) ?? [])),
-    ...mounts.flatMap((mount) => [...flagFindings(mount), ...hidingFindings(mount, mounts)]),
+    ...mounts.flatMap((mount) => [...followFindings(mount), ...flagFindings(mount), ...hidingFindings(mount, mounts)]),
   ];
 }
 
@@ -62,6 +62,18 @@ function mountCount(mounts: readonly unknown[]): string {
 
 function access(writable: boolean): string {
   return writable ? 'writable' : 'read-only';
+}
+
+// SECURITY: T-44 — or a mount that the host makes later opens what was measured to be closed.
+function followFindings({ at, followsHost }: Mount): readonly Finding[] {
+  if (!followsHost) return [];
+  return [
+    {
+      what: `What the host mounts later would appear in ${at}.`,
+      expected: 'a mount of its own',
+      found: 'one that follows the host',
+    },
+  ];
 }
 
 /** Bubblewrap binds these from the host's /dev; they are devices and could not be used with nodev. */

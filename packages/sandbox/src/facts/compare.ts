@@ -5,6 +5,7 @@ import type { ExpectedFacts } from './expected-facts.ts';
 import type { Finding } from './finding.ts';
 import { measureRead } from './measure.ts';
 import type { MeasuredFacts } from './measured-facts.ts';
+import type { ReadLimit } from './parse-proc.ts';
 import type { RawFacts } from './raw-facts.ts';
 import { isIsolated, NAMESPACES, type ReadFacts, readFacts } from './read-facts.ts';
 import { unreadable } from './unreadable.ts';
@@ -29,6 +30,7 @@ export function compare(raw: RawFacts, expected: ExpectedFacts, own: Own): Compa
     ...mountFindings(read.mounts, expected.mounts),
     ...cgroupFindings(raw.cgroupFiles, read.processes, expected.cgroups),
     ...landlockFindings(raw, expected),
+    ...boundFindings(raw, expected),
   ];
   return findings.length === 0 ? { kind: 'as_planned', facts: measureRead(raw, read) } : { kind: 'differs', findings };
 }
@@ -64,23 +66,29 @@ function comparableFacts(
   };
 }
 
-function rlimitFindings({ limits }: ReadFacts, { rlimits }: ExpectedFacts): readonly Finding[] {
-  return rlimits.flatMap(({ name, soft, hard }) => {
-    const found = limits.get(name);
-    if (found === undefined) throw unreadable('limits', `${name} is missing`);
-    return (
-      [
-        ['soft', soft, found.soft],
-        ['hard', hard, found.hard],
-      ] as const
-    )
-      .filter(([, planned, actual]) => limitText(planned) !== limitText(actual))
-      .map(([kind, planned, actual]) => ({
-        what: `The tool's ${kind} resource limit "${name}" is not the planned one.`,
-        expected: limitText(planned),
-        found: limitText(actual),
-      }));
-  });
+// SECURITY: T-43 — also of init, which would otherwise do for the tool what the tool's limits forbid.
+function rlimitFindings({ processes }: ReadFacts, { rlimits }: ExpectedFacts): readonly Finding[] {
+  return processes.flatMap(({ role, limits }) => rlimits.flatMap((planned) => limitFindings(role, limits, planned)));
+}
+
+function limitFindings(
+  role: string,
+  limits: ReadonlyMap<string, ReadLimit>,
+  { name, soft, hard }: ExpectedFacts['rlimits'][number],
+): readonly Finding[] {
+  const found = limits.get(name);
+  if (found === undefined) throw unreadable('limits', `${name} is missing`);
+  const pairs = [
+    ['soft', soft, found.soft],
+    ['hard', hard, found.hard],
+  ] as const;
+  return pairs
+    .filter(([, planned, actual]) => limitText(planned) !== limitText(actual))
+    .map(([kind, planned, actual]) => ({
+      what: `The ${kind} resource limit "${name}" of the ${role} is not the planned one.`,
+      expected: limitText(planned),
+      found: limitText(actual),
+    }));
 }
 
 /** RLIM_INFINITY is 2^64 - 1, which a double holds only as 2^64. */
@@ -96,6 +104,17 @@ function networkFindings({ network }: ReadFacts, { isolatedNetwork }: ExpectedFa
   const list = (names: readonly string[]) => (names.length === 0 ? 'none' : [...new Set(names)].join(', '));
   const found = `interfaces: ${list(network.interfaces)}; routes through: ${list(network.routes)}`;
   return [{ what: "The tool's network is not isolated.", expected, found }];
+}
+
+// SECURITY: T-14, T-20 — a directory that was swapped for a link between planning and mounting is another one.
+function boundFindings({ inside }: RawFacts, { bound }: ExpectedFacts): readonly Finding[] {
+  return bound
+    .filter(({ path, identity }) => inside.bound[path] !== identity)
+    .map(({ path }) => ({
+      what: `At ${path} is not what was there when the command was planned.`,
+      expected: 'the same file or directory',
+      found: inside.bound[path] === undefined ? 'nothing was measured' : 'another one',
+    }));
 }
 
 function landlockFindings({ landlockRules }: RawFacts, { landlock }: ExpectedFacts): readonly Finding[] {

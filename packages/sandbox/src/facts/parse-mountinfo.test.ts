@@ -4,7 +4,7 @@ import { isWritable, parseMountinfo } from './parse-mountinfo.ts';
 
 const LINE = '36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 shared:2 - ext3 /dev/root ro,errors=continue';
 
-test('a line is read with its optional fields left out', () => {
+test('a line is read, and of its optional fields whether it follows the host', () => {
   expect(parseMountinfo(`${LINE}\n`)).toEqual([
     {
       id: 36,
@@ -14,6 +14,7 @@ test('a line is read with its optional fields left out', () => {
       options: ['rw', 'noatime'],
       fsType: 'ext3',
       superOptions: ['ro', 'errors=continue'],
+      followsHost: true,
     },
   ]);
 });
@@ -27,6 +28,23 @@ test.each([
 ])('a mount with %s on a file system with %s is writable: %s', (options, superOptions, writable) => {
   const [mount] = parseMountinfo(`1 0 0:1 / / ${options} - tmpfs tmpfs ${superOptions}\n`);
   expect(mount && isWritable(mount)).toBe(writable);
+});
+
+test.each([
+  ['', false],
+  ['master:1 ', true],
+  ['shared:2 ', true],
+  ['shared:2 master:1 propagate_from:3 ', true],
+  ['unbindable ', false],
+])('a mount with the optional fields "%s" follows the host: %s', (fields, followsHost) => {
+  expect(parseMountinfo(`1 0 0:1 / /a rw ${fields}- tmpfs tmpfs rw\n`)).toEqual([
+    expect.objectContaining({ followsHost }),
+  ]);
+});
+
+test('what looks like such a field elsewhere is none', () => {
+  const [mount] = parseMountinfo('1 0 0:1 /master:1 /shared:2 rw - tmpfs master:1 rw,shared:2\n');
+  expect(mount?.followsHost).toBe(false);
 });
 
 test('a file system without a source is read', () => {

@@ -10,6 +10,8 @@ export interface Mount {
   readonly options: readonly string[];
   readonly fsType: string;
   readonly superOptions: readonly string[];
+  /** Whether what is mounted on the host later appears here too. */
+  readonly followsHost: boolean;
 }
 
 /** In the kernel's order, which is the order of mounting. */
@@ -46,6 +48,7 @@ function parseMount(line: string): Mount {
     options: optionList(options),
     fsType: unescaped(fsType),
     superOptions: optionList(superOptions),
+    followsHost: optional.some((field) => field.startsWith('master:') || field.startsWith('shared:')),
   };
 }
 

@@ -21,12 +21,15 @@ export interface InsideTexts {
   readonly ipv6Route: string;
   readonly netDev: string;
   readonly namespaces: Readonly<Record<string, string>>;
+  /** Device and inode of what is at these paths. */
+  readonly bound: Readonly<Record<string, string>>;
 }
 
 export interface OutsideTexts {
   readonly pid: number;
-  /** /proc/PID/status, /proc/PID/cgroup. */
+  /** /proc/PID/status, limits, cgroup. */
   readonly status: string;
+  readonly limits: string;
   readonly cgroup: string;
   readonly namespaces: Readonly<Record<string, string>>;
 }

@@ -29,6 +29,7 @@ export interface ReadProcess {
   readonly role: 'tool' | 'init';
   readonly pid: number;
   readonly status: ProcessStatus;
+  readonly limits: ReadonlyMap<string, ReadLimit>;
   readonly cgroups: readonly CgroupLine[];
   readonly namespaces: Namespaces;
 }
@@ -76,11 +77,13 @@ export function isIsolated(network: ReadNetwork | undefined): boolean {
   return network.interfaces.join() === 'lo' && network.routes.every((name) => name === 'lo');
 }
 
-function readProcess(role: ReadProcess['role'], { pid, status, cgroup, namespaces }: OutsideTexts): ReadProcess {
+function readProcess(role: ReadProcess['role'], texts: OutsideTexts): ReadProcess {
+  const { pid, status, limits, cgroup, namespaces } = texts;
   return {
     role,
     pid,
     status: parseStatus(status),
+    limits: parseLimits(limits),
     cgroups: parseCgroups(cgroup),
     namespaces: readNamespaces(namespaces),
   };

@@ -107,24 +107,12 @@ test.each([
   expect(interpreterEntries(programNames(name))).not.toEqual([]);
 });
 
-test.each([
-  'cat',
-  'ls',
-  'head',
-  'wc',
-  'sha256sum',
-  'base64',
-  'md5sum',
-  'jq',
-  'grep',
-  'b2sum',
-  'stat',
-  'bzip2',
-  'xz',
-  'tr',
-])('%s is not', (name) => {
-  expect(interpreterEntries(programNames(name))).toEqual([]);
-});
+test.each(['cat', 'ls', 'head', 'sha256sum', 'base64', 'md5sum', 'jq', 'grep', 'b2sum', 'stat', 'bzip2', 'tr'])(
+  '%s is not',
+  (name) => {
+    expect(interpreterEntries(programNames(name))).toEqual([]);
+  },
+);
 
 test('variables that run code are told from those that do not', () => {
   const run =

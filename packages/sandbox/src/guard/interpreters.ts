@@ -31,6 +31,13 @@ const EDITORS =
 const OTHERS =
   'ssh sftp ftp lftp ncftp telnet socat nc ncat netcat m4 dc sqlite sqlite3 psql mysql mariadb mongo mongosh redis-cli duckdb gnuplot gs ghostscript tex latex pdftex pdflatex xelatex luatex lualatex groff troff octave matlab maxima gap sage gnuradio bc-run logrotate gpg-agent ssh-agent dbus-send gdbus osascript open xdg-open wine wine64 mono qemu-x86_64 qemu-aarch64 box64 wasmtime wasmer rpcgen cscript wscript cmd hg svn darcs fossil gh glab act svk bzr jj';
 
+/** Programs that are told by their input or by a file of settings what to load or to start. */
+const LOADERS =
+  'wget msgexec msgfilter opt llc lli openssl cpack pg_ctl pg_upgrade initdb postgres gpg gpg2 gpgsm dirmngr mutt mail mailx sendmail';
+
+/** What they compile names files that they read, wherever those are. */
+const COMPILERS = 'cc gcc g++ c++ cpp clang clang++ clang-cpp tcc as ld gold lld collect2 gfortran gccgo gdc rustc';
+
 const RUNS_CODE: readonly InterpreterEntry[] = [
   always('is a shell', SHELLS, { short: 'cs', valued: 'oO', long: ['--command', '--init-file', '--rcfile'] }),
   always('is a shell', 'pwsh powershell powershell_ise', {
@@ -78,6 +85,8 @@ const RUNS_CODE: readonly InterpreterEntry[] = [
   always("runs a project's code", BUILDERS),
   always('can start programs from within', EDITORS),
   always('can start programs', OTHERS),
+  always('loads or starts what its input or settings name', LOADERS),
+  always('reads whatever its input names', COMPILERS),
 ];
 
 const INTERPRETERS: readonly InterpreterEntry[] = [...RUNS_CODE, ...RUNS_CODE_WITH_OPTIONS];

@@ -199,4 +199,22 @@ export const RUNS_CODE_WITH_OPTIONS: readonly InterpreterEntry[] = [
     does: 'starts a program to strip',
     options: { long: ['--strip-program'] },
   },
+  {
+    kind: 'with',
+    names: ['diff3', 'sdiff'],
+    does: 'starts another program to compare',
+    options: { long: ['--diff-program'] },
+  },
+  {
+    kind: 'with',
+    names: ['sort', 'wc', 'du', 'xz', 'unxz', 'xzcat', 'lzma', 'zstd', 'unzstd', 'zstdcat'],
+    does: 'reads the names of its files from a file',
+    options: { long: ['--files0-from', '--files', '--files0', '--filelist', '--compress-program'] },
+  },
+  {
+    kind: 'with',
+    names: ['strings', 'nm', 'objdump', 'objcopy', 'readelf', 'ar', 'size', 'strip'],
+    does: 'reads more arguments from a file',
+    options: { starts: ['@'] },
+  },
 ];

@@ -24,12 +24,16 @@ const FACTS: readonly Item[] = [
   named(FACTS_ITEM.inside, 'net/route', 'route'),
   named(FACTS_ITEM.inside, 'net/ipv6_route', 'route 6'),
   named(FACTS_ITEM.inside, 'net/dev', 'dev'),
+  named(FACTS_ITEM.inside, 'bound/srv/my shop', '65024 4711'),
+  named(FACTS_ITEM.inside, 'bound/srv/my shop/.git', '65024 4712'),
   number(FACTS_ITEM.outsideProcess, 41),
   named(FACTS_ITEM.outside, 'status', 'Name: tool'),
+  named(FACTS_ITEM.outside, 'limits', 'Limits of the tool'),
   named(FACTS_ITEM.outside, 'cgroup', '1:pids:/a'),
   named(FACTS_ITEM.outside, 'ns/net', 'net:[2]'),
   number(FACTS_ITEM.outsideProcess, 40),
   named(FACTS_ITEM.outside, 'status', 'Name: init'),
+  named(FACTS_ITEM.outside, 'limits', 'Limits of init'),
   named(FACTS_ITEM.hostNamespace, 'ns/user', 'user:[9]'),
   named(FACTS_ITEM.cgroupFile, '/sys/fs/cgroup/palyra-1/pids.max', '8\n'),
   number(FACTS_ITEM.landlockRules, 3),
@@ -45,10 +49,17 @@ test('facts are sorted by where they were read', () => {
       ipv6Route: 'route 6',
       netDev: 'dev',
       namespaces: { user: 'user:[1]' },
+      bound: { '/srv/my shop': '65024 4711', '/srv/my shop/.git': '65024 4712' },
     },
     outside: [
-      { pid: 41, status: 'Name: tool', cgroup: '1:pids:/a', namespaces: { net: 'net:[2]' } },
-      { pid: 40, status: 'Name: init', cgroup: '', namespaces: {} },
+      {
+        pid: 41,
+        status: 'Name: tool',
+        limits: 'Limits of the tool',
+        cgroup: '1:pids:/a',
+        namespaces: { net: 'net:[2]' },
+      },
+      { pid: 40, status: 'Name: init', limits: 'Limits of init', cgroup: '', namespaces: {} },
     ],
     hostNamespaces: { user: 'user:[9]' },
     cgroupFiles: { '/sys/fs/cgroup/palyra-1/pids.max': '8\n' },
@@ -56,9 +67,29 @@ test('facts are sorted by where they were read', () => {
   });
 });
 
+test('what was not told is empty, for the reader of the facts to refuse', () => {
+  expect(decodeFacts(encodeItems([number(FACTS_ITEM.outsideProcess, 41)]))).toEqual({
+    inside: {
+      status: '',
+      limits: '',
+      mountinfo: '',
+      route: '',
+      ipv6Route: '',
+      netDev: '',
+      namespaces: {},
+      bound: {},
+    },
+    outside: [{ pid: 41, status: '', limits: '', cgroup: '', namespaces: {} }],
+    hostNamespaces: {},
+    cgroupFiles: {},
+    landlockRules: 0,
+  });
+});
+
 test.each([
   ['a fact from outside of no process', [named(FACTS_ITEM.outside, 'status', 'x')]],
   ['the same fact twice', [named(FACTS_ITEM.inside, 'status', 'a'), named(FACTS_ITEM.inside, 'status', 'b')]],
+  ['the same path twice', [named(FACTS_ITEM.inside, 'bound/a', '1 2'), named(FACTS_ITEM.inside, 'bound/a', '1 3')]],
   ['a fact without a name', [{ tag: FACTS_ITEM.inside, bytes: Buffer.from('status') }]],
   ['a pid of three bytes', [{ tag: FACTS_ITEM.outsideProcess, bytes: Buffer.alloc(3) }]],
   ['an unknown fact', [named(77, 'status', 'x')]],

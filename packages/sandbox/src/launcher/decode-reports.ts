@@ -47,11 +47,13 @@ export function decodeFacts(payload: Buffer): RawFacts {
       ipv6Route: inside.get('net/ipv6_route') ?? '',
       netDev: inside.get('net/dev') ?? '',
       namespaces: namespacesIn(inside),
+      bound: boundIn(inside),
     },
     outside: outside.map(
       ({ pid, texts }): OutsideTexts => ({
         pid,
         status: texts.get('status') ?? '',
+        limits: texts.get('limits') ?? '',
         cgroup: texts.get('cgroup') ?? '',
         namespaces: namespacesIn(texts),
       }),
@@ -121,6 +123,11 @@ function numbersIn(bytes: Buffer): readonly number[] {
 function namespacesIn(texts: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
   const found = [...texts].filter(([name]) => name.startsWith('ns/'));
   return Object.fromEntries(found.map(([name, text]) => [name.slice('ns/'.length), text]));
+}
+
+function boundIn(texts: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
+  const found = [...texts].filter(([name]) => name.startsWith('bound/'));
+  return Object.fromEntries(found.map(([name, text]) => [name.slice('bound'.length), text]));
 }
 
 function malformed(): never {

@@ -7,6 +7,7 @@ import { decodeItems, START_ITEM } from './wire.ts';
 
 const PLAN: LaunchPlan = {
   executor: 'test',
+  enforcement: { fileSystem: 'host', network: 'host' },
   wrapper: undefined,
   tool: { path: '/bin/echo', argv: ['echo', 'ä'], environment: ['A=1'], cwd: '/tmp', terminal: undefined },
   identity: undefined,
@@ -29,6 +30,7 @@ const PLAN: LaunchPlan = {
     mounts: undefined,
     cgroups: [],
     landlock: false,
+    bound: [],
   },
 };
 

@@ -14,6 +14,7 @@ export function encodeRequest(plan: LaunchPlan, { stdin }: { readonly stdin: boo
     ...(tool.terminal === undefined ? [] : [terminal(tool.terminal)]),
     ...plan.rlimits.map(({ name, soft, hard }) => rlimit(RLIMITS.indexOf(name), soft, hard)),
     ...plan.tmpfs.map((path) => text(START_ITEM.tmpfs, path)),
+    ...plan.expected.bound.map(({ path }) => text(START_ITEM.bound, path)),
     ...wrapper.map((argument) => text(START_ITEM.wrapperArgument, argument)),
     ...(identity === undefined ? [] : [pair(START_ITEM.identity, identity.uid, identity.gid)]),
     ...plan.staged.map(({ name, source, readOnly, idmap }) =>

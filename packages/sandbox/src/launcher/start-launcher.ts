@@ -48,6 +48,8 @@ export interface JobEvents {
   taken(bytes: number): void;
   ended(report: EndReport): void;
   failed(message: string): void;
+  /** The launcher is gone, and everything that it ran with it. */
+  lost(fault: SandboxError): void;
 }
 
 export interface LauncherOptions {
@@ -71,7 +73,7 @@ export async function startLauncher({ program, logger }: LauncherOptions): Promi
     gone ??= fault;
     const unheard = [...jobs.values()];
     jobs.clear();
-    for (const events of unheard) events.failed(gone.message);
+    for (const events of unheard) events.lost(gone);
   };
   control.on('error', () => lost(launcherGone()));
   void exited.then(() => lost(launcherGone()));
@@ -113,7 +115,7 @@ export async function startLauncher({ program, logger }: LauncherOptions): Promi
       reference(child, control);
       // It is gone when all of its streams are: without this a process that waits for nothing else would not wait for it.
       (child.stderr as Socket | null)?.ref();
-      gone ??= new SandboxError('sandbox.launcher_failed', 'The launcher is closed.');
+      gone ??= new SandboxError('sandbox.launcher_failed', CLOSED);
       control.end();
       await exited;
     },
@@ -138,6 +140,9 @@ export async function startLauncher({ program, logger }: LauncherOptions): Promi
     }
   }
 }
+
+/** What a job hears that is still running when its launcher is closed. */
+export const CLOSED = 'The launcher is closed.';
 
 function tell({ kind, payload }: Frame, events: JobEvents): void {
   if (kind === FROM_LAUNCHER.facts) events.facts(decodeFacts(payload));

@@ -28,6 +28,7 @@ export const START_ITEM = {
   terminal: 5,
   rlimit: 6,
   tmpfs: 7,
+  bound: 8,
   wrapperArgument: 16,
   identity: 17,
   staged: 18,

@@ -153,6 +153,8 @@ function ended(scene: Scene): RunResult {
 
 function ran(scene: Scene, stdout: string): Ran {
   return {
+    executor: 'scripted',
+    enforcement: { fileSystem: 'isolated', network: 'isolated' },
     output: { stdout: Buffer.from(stdout), stderr: Buffer.alloc(0) },
     usage: { wallMs: 1, userMs: 1, systemMs: 1, maxRssBytes: 1, outputBytes: 1 },
     facts: {

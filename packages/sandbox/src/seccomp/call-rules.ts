@@ -32,7 +32,7 @@ export interface CallRuleOptions {
  * (a tool may run what it wrote anyway).
  */
 export function callRules({ tier, unixSockets }: CallRuleOptions): readonly CallRule[] {
-  if (tier === 'B') return TIER_B;
+  if (tier === 'B') return [...TIER_B, ...(unixSockets === 'refused' ? [NO_UNIX_SOCKETS] : [])];
   return [
     ...IN_MEMORY,
     ...OTHER_PROCESSES,
@@ -256,6 +256,14 @@ function setIdRule(calls: readonly string[], { flags, mode }: { flags?: 1 | 2; m
     why: 'leaves a setuid or setgid file behind',
   };
 }
+
+// SECURITY: T-40 — Landlock does not know connecting: the operator's bus, agents and tmux would do what they are asked.
+const NO_UNIX_SOCKETS: CallRule = {
+  calls: ['socket'],
+  when: [{ argument: 0, mask: ALL_BITS, is: 'one_of', values: [AF_UNIX] }],
+  action: 'EAFNOSUPPORT',
+  why: 'reaches named sockets of the operator',
+};
 
 const ANY_OTHER = { argument: 0, mask: ALL_BITS, is: 'none_of', values: [0] } as const;
 

@@ -8,7 +8,6 @@ export interface SeccompOptions {
   readonly arch: SeccompArch;
   /** Tier C when absent. */
   readonly tier?: 'B' | 'C';
-  /** Of no account in Tier B. */
   readonly unixSockets: 'allowed' | 'refused';
 }
 

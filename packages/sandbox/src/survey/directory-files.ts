@@ -14,6 +14,10 @@ export const hostDirectories: DirectoryFiles = {
     const found = lstatSync(directory, { throwIfNoEntry: false });
     return found?.isDirectory() === true ? `${found.dev}-${found.ino}-${found.uid}-${found.mode}` : undefined;
   },
+  fileId(path) {
+    const found = lstatSync(path, { throwIfNoEntry: false });
+    return found === undefined ? undefined : `${found.dev} ${found.ino}`;
+  },
   stamp(directory) {
     const found = statSync(directory, { throwIfNoEntry: false, bigint: true });
     return found === undefined ? undefined : `${found.ino}-${found.mtimeNs}-${found.ctimeNs}`;

@@ -14,6 +14,8 @@ export interface HostSurvey {
     /** Of a worktree: where the repository really is. */
     readonly gitDirectories: readonly string[];
   };
+  /** What the profile names besides, resolved. */
+  readonly paths: { readonly readOnly: readonly string[]; readonly writable: readonly string[] };
   /** /usr, and /bin, /lib and so on as this distribution has them. */
   readonly systemRoots: readonly SystemRoot[];
   /** Whether this kernel has the file at all. */
@@ -29,6 +31,8 @@ export interface HostSurvey {
   readonly masked: readonly MaskedPath[];
   /** Paths that the tool's user could not reach by itself; only root can hand them over. */
   readonly outOfReach: ReadonlySet<string>;
+  /** Device and inode of what is bound, so that something else in its place is noticed. */
+  readonly bound: readonly { readonly path: string; readonly identity: string }[];
   /** Absolute, as the tool sees it. */
   readonly program: string;
   readonly cgroups: {
@@ -49,7 +53,7 @@ export type SystemRoot =
   | { readonly kind: 'link'; readonly path: string; readonly target: string };
 
 export type SystemFile =
-  | { readonly kind: 'directory'; readonly path: string }
+  | { readonly kind: 'mount'; readonly path: string }
   /** Small: a copy costs less than a mount. */
   | { readonly kind: 'copy'; readonly path: string; readonly bytes: Uint8Array };
 

@@ -14,6 +14,7 @@ function tree(paths: readonly string[], links: readonly string[] = [], version =
       return [...new Set(names)].map((name) => ({ name, isLink: links.includes(prefix + name) }));
     },
     identity: () => undefined,
+    fileId: () => undefined,
     stamp: (directory) => (directory === '/' || all.has(directory) ? String(version) : undefined),
   };
 }

@@ -6,6 +6,8 @@ export interface DirectoryFiles {
   list(directory: string): readonly DirectoryEntry[] | undefined;
   /** Of the directory itself, links not followed; undefined for anything else. */
   identity(directory: string): string | undefined;
+  /** Device and inode, links not followed. */
+  fileId(path: string): string | undefined;
   /** Changes whenever an entry is added, removed or replaced; undefined when there is no such directory. */
   stamp(directory: string): string | undefined;
 }

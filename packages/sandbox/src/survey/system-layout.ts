@@ -13,19 +13,18 @@ const FILES = [
   '/etc/inputrc',
   '/etc/ld.so.cache',
   '/etc/localtime',
-  '/etc/mime.types',
   '/etc/os-release',
   '/etc/pki/ca-trust',
   '/etc/pki/tls',
   '/etc/protocols',
-  '/etc/services',
   '/etc/ssl/certs',
   '/etc/ssl/openssl.cnf',
   '/etc/terminfo',
   '/etc/timezone',
 ] as const;
 
-const MOST_COPIED = 512 * 1024;
+/** More takes longer to send than to mount. */
+const MOST_COPIED = 4096;
 
 /** /usr and its neighbours as this distribution has them: directories, or links into /usr. */
 export function systemRoots(files: SurveyFiles): readonly SystemRoot[] {
@@ -42,10 +41,9 @@ export function systemFiles(files: SurveyFiles): readonly SystemFile[] {
   const java = files.list('/etc').filter((name) => /^java-\d+/.test(name));
   return [...FILES, ...java.map((name) => `/etc/${name}`)].flatMap((path): SystemFile[] => {
     const kind = files.stat(path)?.kind;
-    if (kind === 'directory') return [{ kind, path }];
+    if (kind === 'directory') return [{ kind: 'mount', path }];
     if (kind !== 'file') return [];
     const bytes = readFileSync(path);
-    // What a tool may read is what everybody may read, and there are only so many descriptors to pass.
-    return bytes.length <= MOST_COPIED ? [{ kind: 'copy', path, bytes }] : [];
+    return [bytes.length <= MOST_COPIED ? { kind: 'copy', path, bytes } : { kind: 'mount', path }];
   });
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseGroup, parsePasswd, parseSubordinateIds } from './account-files.ts';
-import { chooseIdentity, type IdentityFacts } from './tool-identity.ts';
+import { chooseIdentity, type IdentityFacts, powerfulGroups } from './tool-identity.ts';
 
 const PASSWD = `root:x:0:0:root:/root:/bin/bash
 # comment
@@ -78,6 +78,37 @@ describe('whose uid a tool gets', () => {
   test('none left, and owners that are nobody, are refused', () => {
     expect(owned(0, { subuid: 'bob:800000:1000000\n' })).toMatchObject({ kind: 'refused' });
     for (const uid of [65_534, -1, 2 ** 32 - 1, 1.5, Number.NaN]) expect(owned(uid)).toMatchObject({ kind: 'refused' });
+  });
+});
+
+describe('groups that are root by a socket, a device or a file', () => {
+  test('are named, in the order of the file', () => {
+    const group = `${GROUP}disk:x:6:\nlxd:x:110:alice\n`;
+    expect(powerfulGroups([1000, 110, 998, 6], group)).toEqual(['docker', 'disk', 'lxd']);
+    expect(powerfulGroups([0, 1000], group)).toEqual(['root']);
+  });
+
+  test.each(['docker', 'lxd', 'incus', 'incus-admin', 'libvirt', 'libvirtd', 'disk', 'kmem', 'mem', 'shadow', 'root'])(
+    '%s is one',
+    (name) => {
+      expect(powerfulGroups([77], `${name}:x:77:\n`)).toEqual([name]);
+    },
+  );
+
+  // Their members are asked for a password, or only read: a setuid program cannot help them without new privileges.
+  test.each(['sudo', 'wheel', 'adm', 'video', 'users', 'dockers', 'Docker', ''])('%s is none', (name) => {
+    expect(powerfulGroups([77], `${name}:x:77:\n`)).toEqual([]);
+  });
+
+  test('count only where the number is one’s own, whoever the file says is a member', () => {
+    expect(powerfulGroups([1000, 100], GROUP)).toEqual([]);
+    expect(powerfulGroups([], GROUP)).toEqual([]);
+  });
+
+  test('a second name for a number counts, and what cannot be read does not', () => {
+    expect(powerfulGroups([1000], `${GROUP}lxd:x:1000:\n`)).toEqual(['lxd']);
+    expect(powerfulGroups([998], '')).toEqual([]);
+    expect(powerfulGroups([998], 'docker:x:abc:\n')).toEqual([]);
   });
 });
 

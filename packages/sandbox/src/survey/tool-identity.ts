@@ -43,6 +43,16 @@ const POWERFUL_GROUPS = new Set(
    wireshark crontab ssh _ssh nixbld postgres mysql mail www-data power storage rfkill google-sudoers`.split(/\s+/),
 );
 
+/** Whose members are root by a socket, a device or a file, without any setuid program: no_new_privs does not stop them. */
+const ROOT_BY_FILE = new Set('root docker lxd incus incus-admin libvirt libvirtd disk kmem mem shadow'.split(' '));
+
+/** Names of those groups among these numbers. */
+export function powerfulGroups(gids: readonly number[], group: string): readonly string[] {
+  return parseGroup(group)
+    .filter(({ gid, name }) => gids.includes(gid) && ROOT_BY_FILE.has(name))
+    .map(({ name }) => name);
+}
+
 export function chooseIdentity(facts: IdentityFacts): IdentityChoice {
   if (facts.launcherUid !== 0) return { kind: 'own' };
   const accounts = readAccounts(facts);

@@ -39,8 +39,7 @@ function ok(root: string, changed: { gitDirectories?: string[]; gitRemark?: stri
 describe('which directories are workspaces', () => {
   test('an ordinary one, under its real name', () => {
     expect(check(join(home, 'shop'))).toEqual(ok(join(home, 'shop')));
-    expect(check(`${home}/.ssh/../shop/`)).toEqual(ok(join(home, 'shop')));
-    expect(check(join(top, 'link-to-shop'))).toEqual(ok(join(home, 'shop')));
+    expect(check(`${home}/shop/`)).toEqual(ok(join(home, 'shop')));
     expect(check(join(home, '.config/nvim'))).toEqual(ok(join(home, '.config/nvim')));
   });
 
@@ -51,16 +50,12 @@ describe('which directories are workspaces', () => {
     ['~/file', 'The workspace is not a directory.'],
     ['/dev/null', 'The workspace is not a directory.'],
     ['/', 'The workspace is the whole file system.'],
-    ['~/../link-to-root', 'The workspace is the whole file system.'],
-    ['/proc/self/root', 'The workspace is the whole file system.'],
     ['~', 'The workspace holds a home directory.'],
-    ['~/..', 'The workspace holds a home directory.'],
-    ['~/../link-to-home', 'The workspace holds a home directory.'],
+    ['(top)', 'The workspace holds a home directory.'],
     ['~/.palyra', 'The workspace holds, or lies in, the daemon’s own directory.'],
     ['~/.palyra/state', 'The workspace holds, or lies in, the daemon’s own directory.'],
     ['~/.ssh', 'The workspace holds, or lies in, a place of credentials.'],
     ['~/.ssh/keys', 'The workspace holds, or lies in, a place of credentials.'],
-    ['~/shop-keys', 'The workspace holds, or lies in, a place of credentials.'],
     ['~/.config/gh', 'The workspace holds, or lies in, a place of credentials.'],
     ['~/.config', 'The workspace holds, or lies in, a place of credentials.'],
     ['/etc', 'The workspace belongs to the system.'],
@@ -74,11 +69,33 @@ describe('which directories are workspaces', () => {
     ['/opt', 'The workspace is too wide.'],
   ])('%s is none', (root, message) => {
     const fix = 'Name the directory of one project.';
-    expect(check(root.replace('~', home))).toEqual({
+    expect(check(root.replace('~', home).replace('(top)', top))).toEqual({
       kind: 'refused',
       code: 'sandbox.unsafe_workspace',
       message,
       fix,
+    });
+  });
+
+  test.each([
+    '(top)/link-to-shop',
+    '(top)/link-to-shop/',
+    '(top)/link-to-home/shop',
+    '(top)/link-to-root',
+    '(top)/link-to-home',
+    '~/shop-keys',
+    '~/shop-keys/keys',
+    '/proc/self/root',
+    '/proc/self/cwd',
+    // Without a link, and not told apart: what is given is not what is mounted.
+    '~/.ssh/../shop',
+    '~/..',
+  ])('%s is not the real path of one, harmless or not (T-14)', (root) => {
+    expect(check(root.replace('~', home).replace('(top)', top))).toEqual({
+      kind: 'refused',
+      code: 'sandbox.unsafe_workspace',
+      message: 'The workspace is given by a way that leads through a link.',
+      fix: 'Give its real path (realpath).',
     });
   });
 

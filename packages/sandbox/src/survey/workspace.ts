@@ -77,6 +77,8 @@ export function checkWorkspace({ root, home, palyraHome, files: host }: Workspac
   const real = files.realPath(root);
   const facts = real === undefined ? undefined : files.stat(real);
   if (real === undefined || facts?.kind !== 'directory') return refused('The workspace is not a directory.');
+  // SECURITY: T-14 — whoever can write a directory above can plant a link, and we would follow it with our own rights.
+  if (real !== trimmed(root)) return refused('The workspace is given by a way that leads through a link.', REAL_PATH);
 
   const reason = whyUnsafe(real, { home, palyraHome, files });
   if (reason !== undefined) return refused(reason);
@@ -130,6 +132,11 @@ function credentialPlaces(home: string, files: SurveyFiles): readonly string[] {
   });
 }
 
+/** Without the slashes at its end. */
+function trimmed(path: string): string {
+  return path.length > 1 ? path.replace(/\/+$/, '') : path;
+}
+
 function remembered(ask: SurveyFiles['realPath']): SurveyFiles['realPath'] {
   const known = new Map<string, string | undefined>();
   return (path) => {
@@ -150,11 +157,13 @@ function isInHome(path: string, homes: readonly string[]): boolean {
   return !isSystem && homes.some((home) => isAtOrBelow(path, home));
 }
 
-function refused(message: string): WorkspaceCheck {
+const REAL_PATH = 'Give its real path (realpath).';
+
+function refused(message: string, fix = 'Name the directory of one project.'): WorkspaceCheck {
   return {
     kind: 'refused',
     code: 'sandbox.unsafe_workspace',
     message,
-    fix: 'Name the directory of one project.',
+    fix,
   };
 }

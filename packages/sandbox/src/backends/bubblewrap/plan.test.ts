@@ -29,13 +29,15 @@ const SURVEY: HostSurvey & { readonly bubblewrap: string } = {
   identity: undefined,
   idmapWorkspace: false,
   workspace: { root: '/work/project', gitDirectories: [] },
+  paths: { readOnly: [], writable: [] },
+  bound: [{ path: '/work', identity: '1 2' }],
   systemRoots: [
     { kind: 'directory', path: '/usr' },
     { kind: 'link', path: '/bin', target: 'usr/bin' },
   ],
   hasSysrq: true,
   systemFiles: [
-    { kind: 'directory', path: '/etc/ssl/certs' },
+    { kind: 'mount', path: '/etc/ssl/certs' },
     { kind: 'copy', path: '/etc/localtime', bytes: Buffer.from('TZif') },
   ],
   toolchains: { path: '/usr/bin', readOnly: [], environment: {} },
@@ -154,9 +156,10 @@ describe('the plan of a box', () => {
           masked: masked.map((each) => ({ path: each, kind: 'file' as const })),
           outOfReach: new Set(outOfReach ? [...readOnly, ...toolchains] : []),
           identity: { uid: 1001, gid: 1001 },
+          paths: { readOnly, writable: [] },
         };
-        const once = plan(survey, { readOnlyPaths: readOnly });
-        expect(plan(survey, { readOnlyPaths: readOnly })).toEqual(once);
+        const once = plan(survey);
+        expect(plan(survey)).toEqual(once);
         const bound = [...targetsOf(once.wrapper, '--ro-bind'), ...targetsOf(once.wrapper, '--bind')];
         const known = new Set(once.expected.mounts?.map(({ at }) => at));
         expect(bound.filter((at) => !known.has(at))).toEqual([]);

@@ -35,11 +35,12 @@ export function planBubblewrap(
     command.terminal === undefined ? [] : [{ at: '/dev/console', writable: true }];
   return {
     executor: BUBBLEWRAP_EXECUTOR,
+    enforcement: { fileSystem: 'isolated', network: 'isolated' },
     wrapper: [survey.bubblewrap, ...ISOLATION, ...mounts.flatMap(({ args }) => args), STAGE_PROGRAM, 'stage'],
     tool: {
       path: survey.program,
       argv: command.argv,
-      environment: toolEnvironment(command, profile, boxEnvironment(survey)),
+      environment: toolEnvironment(command, profile, { ours: boxEnvironment(survey), defaults: IN_THE_BOX }),
       cwd: command.cwd ?? survey.workspace.root,
       terminal: command.terminal,
     },
@@ -72,6 +73,7 @@ export function planBubblewrap(
       mounts: [...mounts.flatMap(({ expected }) => expected), ...terminalMounts],
       cgroups: cgroups.map(({ directory, settings }) => ({ directory, settings })),
       landlock: false,
+      bound: survey.bound,
     },
   };
 }
@@ -128,7 +130,7 @@ function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
   const writable = profile.workspace.access === 'read-write';
   const handOver = createHandOver(survey);
   const files = copiedFiles(survey);
-  const directories = survey.systemFiles.filter(({ kind }) => kind === 'directory');
+  const directories = survey.systemFiles.filter(({ kind }) => kind === 'mount');
   const workspaces = [workspace.root, ...workspace.gitDirectories];
   const mounts = [
     ...survey.systemRoots.map(systemRoot),
@@ -137,31 +139,39 @@ function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
     tmpfs(BOX_USER.home, '0700', profile.limits),
     ...files.map(({ fd, path }) => file(fd, path)),
     ...directories.map(({ path }) => bind(path, path, { writable: false })),
-    ...outermost(toolchains.readOnly).map((path) => bind(handOver(path, 'read'), path, { writable: false })),
-    ...profile.readOnlyPaths.map((path) => bind(handOver(path, 'read'), path, { writable: false })),
-    ...profile.writablePaths.map((path) => bind(handOver(path, 'write'), path, { writable: true })),
-    ...workspaces.map((path) => bind(handOver(path, writable ? 'write' : 'read'), path, { writable })),
+    ...outermost(toolchains.readOnly).map((path) =>
+      bind(handOver(path, { writable: false }), path, { writable: false }),
+    ),
+    ...survey.paths.writable.map((path) => bind(handOver(path, { writable: true }), path, { writable: true })),
+    ...workspaces.map((path) => bind(handOver(path, { writable, isWorkspace: true }), path, { writable })),
+    // After it, for one may lie in it.
+    ...survey.paths.readOnly.map((path) => bind(handOver(path, { writable: false }), path, { writable: false })),
     ...survey.masked.map(({ path, kind }) => mask(path, kind)),
     READ_ONLY_ROOT,
   ];
   return { mounts, staged: handOver.staged };
 }
 
+interface Access {
+  readonly writable: boolean;
+  readonly isWorkspace?: true;
+}
+
 interface HandOver {
-  (path: string, access: 'read' | 'write'): string;
+  (path: string, access: Access): string;
   readonly staged: StagedMount[];
 }
 
 /** Where bubblewrap finds a path: at its own place, or, if the tool's user could not reach it, where root has put it. */
 function createHandOver({ outOfReach, idmapWorkspace }: HostSurvey): HandOver {
   const staged: StagedMount[] = [];
-  const handOver = (path: string, access: 'read' | 'write') => {
-    const idmap = idmapWorkspace && access === 'write';
+  const handOver = (path: string, { writable, isWorkspace }: Access) => {
+    const idmap = idmapWorkspace && (writable || isWorkspace === true);
     if (!idmap && !outOfReach.has(path)) return path;
     const known = staged.find(({ source }) => source === path);
     if (known !== undefined) return `${STAGING}/${known.name}`;
     const name = String(staged.length);
-    staged.push({ name, source: path, readOnly: access === 'read', idmap });
+    staged.push({ name, source: path, readOnly: !writable, idmap });
     return `${STAGING}/${name}`;
   };
   return Object.assign(handOver, { staged });
@@ -238,7 +248,6 @@ const IN_THE_BOX: Readonly<Record<string, string>> = {
 
 function boxEnvironment({ toolchains }: HostSurvey): Readonly<Record<string, string>> {
   return {
-    ...IN_THE_BOX,
     ...toolchains.environment,
     PATH: toolchains.path,
     HOME: BOX_USER.home,

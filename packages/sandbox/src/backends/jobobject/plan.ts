@@ -61,7 +61,7 @@ export function planJobObject(
       tool: {
         path: survey.program,
         argv: command.argv,
-        environment: toolEnvironment(command, profile, windowsEnvironment(survey)),
+        environment: toolEnvironment(command, profile, { ours: windowsEnvironment(survey), defaults: {} }),
         cwd: command.cwd ?? survey.workspaceRoot,
         terminal: command.terminal,
       },

@@ -25,6 +25,8 @@ const SURVEY: HostSurvey = {
   identity: undefined,
   idmapWorkspace: false,
   workspace: { root: '/work', gitDirectories: [] },
+  paths: { readOnly: [], writable: [] },
+  bound: [{ path: '/work', identity: '1 2' }],
   systemRoots: [],
   hasSysrq: false,
   systemFiles: [],

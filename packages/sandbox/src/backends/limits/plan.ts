@@ -22,16 +22,20 @@ export function planLimits(command: SandboxCommand, profile: SandboxProfile, sur
   const readOnly = profile.workspace.access === 'read-only';
   return {
     executor: LIMITS_EXECUTOR,
+    enforcement: { fileSystem: 'host', network: 'host' },
     wrapper: undefined,
     tool: {
       path: survey.program,
       argv: command.argv,
       environment: toolEnvironment(command, profile, {
-        ...survey.toolchains.environment,
-        PATH: survey.toolchains.path,
-        HOME: root,
-        TMPDIR: '/tmp',
-        SHELL: '/bin/sh',
+        ours: {
+          ...survey.toolchains.environment,
+          PATH: survey.toolchains.path,
+          ...(profile.interpreters === 'refused' ? WITHOUT_SETTINGS : { HOME: root }),
+          TMPDIR: '/tmp',
+          SHELL: '/bin/sh',
+        },
+        defaults: {},
       }),
       cwd: command.cwd ?? root,
       terminal: command.terminal,
@@ -42,7 +46,7 @@ export function planLimits(command: SandboxCommand, profile: SandboxProfile, sur
     tmpfs: [],
     cgroups,
     data: [],
-    filter: seccompProgram({ arch: survey.arch, tier: 'B', unixSockets: 'allowed' }),
+    filter: seccompProgram({ arch: survey.arch, tier: 'B', unixSockets: profile.unixSockets }),
     landlock: survey.landlock,
     watch: {
       wallMs: limits.wallMs,
@@ -62,6 +66,35 @@ export function planLimits(command: SandboxCommand, profile: SandboxProfile, sur
       mounts: undefined,
       cgroups: cgroups.map(({ directory, settings }) => ({ directory, settings })),
       landlock: survey.landlock !== undefined,
+      bound: survey.bound.filter(({ path }) => path === root),
     },
   };
+}
+
+/**
+ * SECURITY: T-12, T-13 — settings in the workspace are the agent's, and name programs and files: no home there for `.curlrc`
+ * and `.wgetrc`, and of a repository's configuration none of what git would start.
+ */
+const WITHOUT_SETTINGS: Readonly<Record<string, string>> = {
+  HOME: '/nonexistent',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  ...gitSettings({
+    'core.fsmonitor': 'false',
+    'core.hooksPath': '/dev/null',
+    'core.pager': 'cat',
+    'core.sshCommand': 'false',
+    'core.editor': 'false',
+    'gpg.program': 'false',
+    'credential.helper': '',
+  }),
+};
+
+/** As git takes them from the environment: they win over the repository's. */
+function gitSettings(settings: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const pairs = Object.entries(settings).flatMap(([key, value], at) => [
+    [`GIT_CONFIG_KEY_${at}`, key],
+    [`GIT_CONFIG_VALUE_${at}`, value],
+  ]);
+  return Object.fromEntries([['GIT_CONFIG_COUNT', String(Object.keys(settings).length)], ...pairs]);
 }

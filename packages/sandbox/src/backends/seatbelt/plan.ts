@@ -71,7 +71,7 @@ export function planSeatbelt(
       // The text itself, not a file that could be another one by the time it is read.
       argv: [SANDBOX_EXEC, '-p', text, ...definitions, '--', program, ...command.argv.slice(1)],
       policy: text,
-      environment: toolEnvironment(command, profile, macEnvironment(survey)),
+      environment: toolEnvironment(command, profile, { ours: macEnvironment(survey), defaults: {} }),
       cwd: kernelPath(command.cwd ?? survey.workspace.root),
       terminal: command.terminal,
       rlimits: toolRlimits({ limits, memory: 'tree', otherTasks: survey.tasksOnHost, ceilings: {} }),

@@ -1,0 +1,99 @@
+import type { LandlockPlan } from '../launch-plan.ts';
+import type { SandboxProfile } from '../profile.ts';
+import { CREDENTIAL_PATHS } from './credential-paths.ts';
+import { isFresh, landlockRules } from './landlock-rules.ts';
+import { type MountWall, mountWall } from './mount-walls.ts';
+import { resolvePath } from './survey-files.ts';
+import type { SurveyDeps } from './survey-host.ts';
+import { chooseIdentity, type IdentityChoice, type IdentityFacts } from './tool-identity.ts';
+import { findToolchains, type Toolchains } from './toolchains.ts';
+import { checkWorkspace, type WorkspaceCheck } from './workspace.ts';
+
+export type SoundWorkspace = Extract<WorkspaceCheck, { kind: 'ok' }>;
+
+/** How long an answer about a workspace counts, as long as the directory itself is the same one. */
+const WORKSPACE_MS = 1000;
+
+/** Agents call many times a second, and the answer takes longer than the rest of a plan. */
+export function rememberWorkspaces(deps: SurveyDeps): (root: string) => WorkspaceCheck {
+  const { operator, files, directories, now } = deps;
+  const known = new Map<string, { readonly check: SoundWorkspace; readonly stamp: string; readonly at: number }>();
+  return (root) => {
+    const before = known.get(root);
+    const isRecent = before !== undefined && now() - before.at < WORKSPACE_MS;
+    // SECURITY: T-14 — a directory that was swapped for another, or for a link, is looked at again.
+    if (isRecent && directories.identity(before.check.root) === before.stamp) return before.check;
+    const check = checkWorkspace({ ...operator, root, files });
+    const stamp = check.kind === 'ok' ? directories.identity(check.root) : undefined;
+    if (check.kind === 'ok' && stamp !== undefined) known.set(root, { check, stamp, at: now() });
+    else known.delete(root);
+    return check;
+  };
+}
+
+export function rememberIdentities({ launcher, files }: SurveyDeps): (workspace: SoundWorkspace) => IdentityChoice {
+  const known = new Map<number, IdentityChoice>();
+  return ({ owner }) => {
+    const before = known.get(owner.uid);
+    if (before !== undefined) return before;
+    const text = (path: string) => files.readText(path) ?? '';
+    const facts: IdentityFacts = {
+      launcherUid: launcher.uid,
+      workspaceOwner: owner,
+      passwd: text('/etc/passwd'),
+      group: text('/etc/group'),
+      subuid: text('/etc/subuid'),
+      subgid: text('/etc/subgid'),
+      processUids: files
+        .list('/proc')
+        .filter((name) => /^\d+$/.test(name))
+        .flatMap((pid) => files.stat(`/proc/${pid}`)?.uid ?? []),
+    };
+    const choice = chooseIdentity(facts);
+    known.set(owner.uid, choice);
+    return choice;
+  };
+}
+
+export interface Surroundings {
+  readonly toolchains: Toolchains;
+  readonly wall: MountWall;
+}
+
+export function rememberSurroundings(deps: SurveyDeps): (workspace: string) => Surroundings {
+  const { operator, files, launcher } = deps;
+  const known = new Map<string, Surroundings>();
+  return (workspace) => {
+    const before = known.get(workspace);
+    if (before !== undefined) return before;
+    const user = { uid: launcher.uid, gid: launcher.gid };
+    const found = {
+      toolchains: findToolchains({ ...operator, workspace, operator: user, files }),
+      wall: mountWall({ ...operator, workspace, files }),
+    };
+    known.set(workspace, found);
+    return found;
+  };
+}
+
+export function rememberLandlock(deps: SurveyDeps) {
+  const { operator, files, directories, launcher } = deps;
+  const known = new Map<string, LandlockPlan>();
+  return (profile: SandboxProfile, root: string): LandlockPlan | undefined => {
+    if (launcher.landlockVersion === 0) return undefined;
+    const { access } = profile.workspace;
+    const key = JSON.stringify([access, root, profile.maskedPaths, profile.readOnlyPaths]);
+    const before = known.get(key);
+    if (before !== undefined && isFresh(before, directories)) return before;
+    const real = (path: string) => resolvePath(files, path);
+    // SECURITY: T-40 — our own state and the operator's credentials, by where they really are.
+    const credentials = CREDENTIAL_PATHS.map((path) => `${operator.home}/${path}`);
+    // What is typed into the operator's terminals can be read, too; a tool's own is /dev/tty.
+    const hidden = [operator.palyraHome, ...credentials, ...profile.maskedPaths, '/dev/pts'].map(real);
+    // SECURITY: T-40 — settings of other processes (oom_score_adj) are files in /proc.
+    const readOnly = ['/proc', ...profile.readOnlyPaths.map(real), ...(access === 'read-only' ? [root] : [])];
+    const plan = landlockRules({ hidden, readOnly, needed: [root] }, directories);
+    known.set(key, plan);
+    return plan;
+  };
+}
