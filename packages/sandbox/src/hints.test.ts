@@ -80,6 +80,7 @@ describe('a failure names its fix', () => {
     const text = 'curl: (6) Could not resolve host: example.org';
     expect(kinds({ kind: 'completed', exitCode: 0, ...ran(text) })).toEqual([]);
     expect(kinds({ kind: 'cancelled', ...ran(text) })).toEqual([]);
+    expect(kinds({ kind: 'lost', ...ran(text) })).toEqual([]);
     expect(kinds({ kind: 'refused', code: 'sandbox.invalid_command', message: text, fix: 'x' })).toEqual([]);
   });
 
