@@ -32,6 +32,16 @@ static void set_limits(const struct request *request, int socket) {
   }
 }
 
+/* SECURITY: T-43 — a tool can write into the memory of bubblewrap's init; what it makes of it has the tool's limits then. We
+ * have init's user, and it is too late for it to object. */
+static void limit_init(const struct request *request, int socket) {
+  for (int at = 0; at < request->rlimit_count; at += 1) {
+    const struct rlimit_request *limit = &request->rlimits[at];
+    struct rlimit value = {.rlim_cur = limit->soft, .rlim_max = limit->hard};
+    if (prlimit(1, (__rlimit_resource_t)limit->resource, &value, NULL) != 0) give_up(socket, "a limit of init could not be set");
+  }
+}
+
 /* bubblewrap made a session without a terminal; the tool gets one of its own, and it is the terminal's only one. */
 static void take_terminal(int socket) {
   setsid();
@@ -108,6 +118,7 @@ _Noreturn void become_tool(const struct request *request, int socket, int isolat
   if (chdir(request->cwd) != 0) give_up(socket, "the working directory cannot be entered");
   umask(022);
   set_limits(request, socket);
+  if (isolated) limit_init(request, socket);
   tell_facts(request, socket, isolated);
   await_word(socket);
   /* SECURITY: T-19 — nothing of ours is open in the tool; the socket closes by itself, which says that it runs. */

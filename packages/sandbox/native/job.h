@@ -28,12 +28,9 @@ struct job {
   struct buffer said;
   char failure[256];
   int landlock_rules;
-  struct rlimit_request rlimits[MAX_RLIMITS];
-  int rlimit_count;
   int tmpfs[MAX_TMPFS];
   int tmpfs_count;
-  int is_wrapped, has_terminal, has_identity;
-  uint32_t uid, gid;
+  int is_wrapped, has_terminal;
   uint64_t credit;
   struct buffer input; /* not yet written */
   int input_ends;

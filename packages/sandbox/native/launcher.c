@@ -2,7 +2,6 @@
  * file system so that nobody else can speak to it, and ends with palyrad. See README.md for what happens to a request. */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
@@ -145,11 +144,6 @@ static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
   job->tool_pidfd = -1;
   job->is_wrapped = request.wrapper_count > 0;
   job->has_terminal = request.has_terminal;
-  memcpy(job->rlimits, request.rlimits, sizeof job->rlimits);
-  job->rlimit_count = request.rlimit_count;
-  job->has_identity = request.has_identity;
-  job->uid = request.uid;
-  job->gid = request.gid;
   fault = begin(job);
   if (fault != NULL) {
     send_failure(id, fault, errno);
@@ -196,27 +190,6 @@ static void await_filter(pid_t init) {
   }
 }
 
-static int set_limits_of(const struct job *job, pid_t pid) {
-  for (int at = 0; at < job->rlimit_count; at += 1) {
-    struct rlimit limit = {.rlim_cur = job->rlimits[at].soft, .rlim_max = job->rlimits[at].hard};
-    if (prlimit(pid, (__rlimit_resource_t)job->rlimits[at].resource, &limit, NULL) != 0) return -1;
-  }
-  return 0;
-}
-
-/* SECURITY: T-43 — a tool can write into init's memory; what it makes of it has the tool's limits then. That they could
- * be set is seen by whoever judges the facts. In a container root may lack the right, and the tool's own user has it. */
-static void limit_init(const struct job *job, pid_t init) {
-  if (set_limits_of(job, init) == 0 || !job->has_identity) return;
-  pid_t helper = fork();
-  if (helper == 0) {
-    if (setgroups(0, NULL) != 0 || setresgid(job->gid, job->gid, job->gid) != 0) _exit(1);
-    if (setresuid(job->uid, job->uid, job->uid) != 0) _exit(1);
-    _exit(set_limits_of(job, init) == 0 ? 0 : 1);
-  }
-  if (helper > 0) waitpid(helper, NULL, 0);
-}
-
 static pid_t parent_of_tool(pid_t tool) {
   char path[64], status[4096];
   snprintf(path, sizeof path, "/proc/%d/status", tool);
@@ -233,7 +206,6 @@ static void tell_facts(struct job *job) {
   if (job->is_wrapped) {
     pid_t init = parent_of_tool(job->tool);
     await_filter(init);
-    limit_init(job, init);
     append_process(&facts, init);
   }
   append(&facts, own_namespaces.bytes, own_namespaces.length);

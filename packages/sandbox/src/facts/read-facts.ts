@@ -57,7 +57,7 @@ export function readFacts({ inside, outside, hostNamespaces }: RawFacts): ReadFa
     processes: [readProcess('tool', tool), ...others.map((texts) => readProcess('init', texts))],
     inside: { status: parseStatus(inside.status), namespaces: own },
     hostNamespaces: host,
-    limits: parseLimits(inside.limits),
+    limits: readLimits(inside.limits),
     // What is the host's is not ours to judge, and may hold what no sandbox of ours has. In Tier B it is not even sent;
     // where a mount table is expected, none is a difference.
     mounts: own.mnt === host.mnt || inside.mountinfo === '' ? undefined : parseMountinfo(inside.mountinfo),
@@ -77,13 +77,26 @@ export function isIsolated(network: ReadNetwork | undefined): boolean {
   return network.interfaces.join() === 'lo' && network.routes.every((name) => name === 'lo');
 }
 
+const knownLimits = new Map<string, ReadonlyMap<string, ReadLimit>>();
+const MOST_KNOWN = 16;
+
+/** The same text for every process of every command with one profile, and the longest of all. */
+function readLimits(text: string): ReadonlyMap<string, ReadLimit> {
+  const before = knownLimits.get(text);
+  if (before !== undefined) return before;
+  if (knownLimits.size >= MOST_KNOWN) knownLimits.clear();
+  const limits = parseLimits(text);
+  knownLimits.set(text, limits);
+  return limits;
+}
+
 function readProcess(role: ReadProcess['role'], texts: OutsideTexts): ReadProcess {
   const { pid, status, limits, cgroup, namespaces } = texts;
   return {
     role,
     pid,
     status: parseStatus(status),
-    limits: parseLimits(limits),
+    limits: readLimits(limits),
     cgroups: parseCgroups(cgroup),
     namespaces: readNamespaces(namespaces),
   };
