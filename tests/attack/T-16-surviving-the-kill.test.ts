@@ -123,7 +123,7 @@ describeBothWays((place) => {
     process.kill(daemon.launcherPid, 'SIGKILL');
     await until('nothing of the trees lives', () => processesWith(mark).length === 0);
     const refused = await daemon.run(sh('echo ran'), tierC(place()));
-    expect([refused.kind, refused.detail]).toEqual(['failed_to_start', 'sandbox.start_failed']);
+    expect([refused.kind, refused.detail]).toEqual(['failed_to_start', 'sandbox.launcher_failed']);
     await daemon.kill();
     await expectCleanAfterStart(place(), daemon);
   });

@@ -35,6 +35,7 @@ describe('a profile', () => {
     ['a path with dots', { readOnlyPaths: ['/a/../b'] }],
     ['a path with a NUL', { maskedPaths: ['/a\0b'] }],
     ['a path twice', { readOnlyPaths: ['/a'], writablePaths: ['/a'] }],
+    ['a path twice, once with a slash', { readOnlyPaths: ['/a', '/a/'] }],
     ['a limit of nothing', { limits: { ...DEFAULT_LIMITS, wallMs: 0 } }],
     ['a limit that is no number', { limits: { ...DEFAULT_LIMITS, memoryBytes: Number.NaN } }],
     ['a variable with a = in its name', { environment: ['A=B'] }],

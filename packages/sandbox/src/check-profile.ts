@@ -23,7 +23,8 @@ function refuseProfile(profile: SandboxProfile): Refusal | undefined {
   if (odd !== undefined)
     return invalidProfile('A path of the profile is not absolute and plain.', 'Write it without `..`.');
   if (paths.length > MAX_PATHS) return invalidProfile(`The profile has more than ${MAX_PATHS} paths.`);
-  if (new Set([...readOnlyPaths, ...writablePaths]).size < readOnlyPaths.length + writablePaths.length) {
+  const shown = [...readOnlyPaths, ...writablePaths].map((path) => path.replace(/(?<=.)\/$/, ''));
+  if (new Set(shown).size < shown.length) {
     return invalidProfile('A path of the profile is there twice.');
   }
   const badLimit = (Object.keys(limits) as (keyof Limits)[]).find((name) => !isLimit(limits[name]));

@@ -23,6 +23,7 @@ export function createInput(source: InputSource = []): Input {
   const sendPiece = async (piece: Uint8Array, job: Job) => {
     for (let at = 0; at < piece.length && !stopped; ) {
       while (room === 0 && !stopped) await awaitRoom();
+      if (stopped) return;
       const part = piece.subarray(at, at + Math.min(room, STDIN_WINDOW / 4));
       room -= part.length;
       at += part.length;

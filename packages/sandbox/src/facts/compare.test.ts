@@ -271,7 +271,7 @@ test('a finding says what was planned and what was found', () => {
 
 test.each([
   ['599', limits('init', /600( +605)/, '599$1'), '600'],
-  ['unlimited', limits('tool', /600( +605)/, 'unlimited$1'), '600'],
+  ['unlimited', limits('init', /600( +605)/, 'unlimited$1'), '600'],
   ['another one', bound('1 1'), 'the same file or directory'],
   ['nothing was measured', bound(undefined), 'the same file or directory'],
 ])('one change is one finding, which says that it found %s', (found, change, planned) => {

@@ -26,6 +26,7 @@ export function compare(raw: RawFacts, expected: ExpectedFacts, own: Own): Compa
     ...kinshipFindings(read, expected),
     ...insideFindings(read),
     ...rlimitFindings(read, expected),
+    ...insideLimitFindings(read),
     ...networkFindings(read, expected),
     ...mountFindings(read.mounts, expected.mounts),
     ...cgroupFindings(raw.cgroupFiles, read.processes, expected.cgroups),
@@ -69,6 +70,19 @@ function comparableFacts(
 // SECURITY: T-43 — also of init, which would otherwise do for the tool what the tool's limits forbid.
 function rlimitFindings({ processes }: ReadFacts, { rlimits }: ExpectedFacts): readonly Finding[] {
   return processes.flatMap(({ role, limits }) => rlimits.flatMap((planned) => limitFindings(role, limits, planned)));
+}
+
+/** From inside and from outside the same, or they are two processes. */
+function insideLimitFindings({ inside, processes: [tool] }: ReadFacts): readonly Finding[] {
+  const differs = [...tool.limits].filter(([name, { soft, hard }]) => {
+    const found = inside.limits.get(name);
+    return found?.soft !== soft || found.hard !== hard;
+  });
+  return differs.map(([name]) => ({
+    what: `From inside, the tool's resource limit "${name}" is not what the host's /proc shows.`,
+    expected: limitText(tool.limits.get(name)?.hard ?? 0),
+    found: limitText(inside.limits.get(name)?.hard ?? 0),
+  }));
 }
 
 function limitFindings(

@@ -15,7 +15,8 @@ export function measure(raw: RawFacts): MeasuredFacts {
 
 /** As `measure`, for who has read the texts already: this is between the operator and the start of every tool. */
 export function measureRead(raw: RawFacts, read: ReadFacts): MeasuredFacts {
-  const { processes, hostNamespaces, limits, mounts, network } = read;
+  const { processes, hostNamespaces, mounts, network } = read;
+  const [{ limits }] = processes;
   return {
     processes: processes.map((process) => processFacts(process, hostNamespaces)),
     mountTableSha256: mounts === undefined ? undefined : mountTableSha256(mounts),

@@ -17,9 +17,12 @@ import { unreadable } from './unreadable.ts';
 export interface ReadFacts {
   /** The tool first. */
   readonly processes: readonly [ReadProcess, ...ReadProcess[]];
-  readonly inside: { readonly status: ProcessStatus; readonly namespaces: Namespaces };
+  readonly inside: {
+    readonly status: ProcessStatus;
+    readonly limits: ReadonlyMap<string, ReadLimit>;
+    readonly namespaces: Namespaces;
+  };
   readonly hostNamespaces: Namespaces;
-  readonly limits: ReadonlyMap<string, ReadLimit>;
   /** `undefined`: the host's. */
   readonly mounts: readonly Mount[] | undefined;
   readonly network: ReadNetwork | undefined;
@@ -55,9 +58,8 @@ export function readFacts({ inside, outside, hostNamespaces }: RawFacts): ReadFa
   const own = readNamespaces(inside.namespaces);
   return {
     processes: [readProcess('tool', tool), ...others.map((texts) => readProcess('init', texts))],
-    inside: { status: parseStatus(inside.status), namespaces: own },
+    inside: { status: parseStatus(inside.status), limits: readLimits(inside.limits), namespaces: own },
     hostNamespaces: host,
-    limits: readLimits(inside.limits),
     // What is the host's is not ours to judge, and may hold what no sandbox of ours has. In Tier B it is not even sent;
     // where a mount table is expected, none is a difference.
     mounts: own.mnt === host.mnt || inside.mountinfo === '' ? undefined : parseMountinfo(inside.mountinfo),

@@ -209,7 +209,10 @@ export const RUNS_CODE_WITH_OPTIONS: readonly InterpreterEntry[] = [
     kind: 'with',
     names: ['sort', 'wc', 'du', 'xz', 'unxz', 'xzcat', 'lzma', 'zstd', 'unzstd', 'zstdcat'],
     does: 'reads the names of its files from a file',
-    options: { long: ['--files0-from', '--files', '--files0', '--filelist', '--compress-program'] },
+    options: {
+      long: ['--files0-from', '--files', '--files0', '--filelist', '--compress-program'],
+      harmless: ['--compress'],
+    },
   },
   {
     kind: 'with',

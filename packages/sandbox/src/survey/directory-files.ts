@@ -15,7 +15,8 @@ export const hostDirectories: DirectoryFiles = {
     return found?.isDirectory() === true ? `${found.dev}-${found.ino}-${found.uid}-${found.mode}` : undefined;
   },
   fileId(path) {
-    const found = lstatSync(path, { throwIfNoEntry: false });
+    // Some file systems have inode numbers that a double does not hold.
+    const found = lstatSync(path, { throwIfNoEntry: false, bigint: true });
     return found === undefined ? undefined : `${found.dev} ${found.ino}`;
   },
   stamp(directory) {

@@ -115,7 +115,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
 
 function boundOf(paths: readonly string[], { directories }: SurveyDeps): HostSurvey['bound'] {
   // What is gone by now is found to be missing inside, too.
-  return paths.map((path) => ({ path, identity: directories.fileId(path) ?? 'gone' }));
+  return [...new Set(paths)].map((path) => ({ path, identity: directories.fileId(path) ?? 'gone' }));
 }
 
 function fixedFacts({ files, launcher, groups }: SurveyDeps) {
