@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "texts.h"
 
 /* Our own words for the kernel's: the headers of an older system lack half of them. */
 #define CREATE_RULESET 444
@@ -62,8 +63,7 @@ static int create(int version) {
 /* 1: added, 0: there is no such path any more, -1 with errno. */
 static int add(int ruleset, const struct landlock_rule *rule, uint64_t fs) {
   /* SECURITY: T-40 — a link that took the place of what was listed would open what it points to. */
-  struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-  int fd = (int)syscall(SYS_openat2, AT_FDCWD, rule->path, &how, sizeof how);
+  int fd = open_without_links(rule->path);
   if (fd < 0) return errno == ENOENT || errno == EACCES || errno == ELOOP || errno == ENOTDIR ? 0 : -1;
   struct stat stat;
   struct path_rule beneath = {.access = rule->writable ? fs : fs & FS_READ, .fd = fd};

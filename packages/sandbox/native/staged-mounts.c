@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -66,14 +65,9 @@ int idmap_namespace(uint32_t uid, uint32_t gid) {
   return kept;
 }
 
-/* SECURITY: T-14 — palyrad resolved this path; if it has become a symbolic link since, it is not the same place. */
-static int open_source(const char *path) {
-  struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-  return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-}
-
 static int detached_copy(const struct staged_mount *mount, int idmap) {
-  int source = open_source(mount->source);
+  /* SECURITY: T-14 — palyrad resolved this path; if it has become a symbolic link since, it is not the same place. */
+  int source = open_without_links(mount->source);
   if (source < 0) return -1;
   int copy = (int)syscall(SYS_open_tree, source, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH);
   int why = errno;

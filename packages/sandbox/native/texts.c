@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void append_file(struct buffer *buffer, uint16_t tag, const char *name, const char *path) {
@@ -62,4 +63,33 @@ long read_text(const char *path, char *into, size_t room) {
   if (got < 0) return -1;
   into[got] = 0;
   return got;
+}
+
+static int step(int directory, const char *name) {
+  int next = openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  struct stat stat;
+  if (next >= 0 && (fstat(next, &stat) != 0 || S_ISLNK(stat.st_mode))) {
+    close(next);
+    errno = ELOOP;
+    next = -1;
+  }
+  int why = errno;
+  close(directory);
+  errno = why;
+  return next;
+}
+
+int open_without_links(const char *path) {
+  char copy[4096], *rest = copy, *name;
+  if (path[0] != '/' || strlen(path) >= sizeof copy) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  strcpy(copy, path);
+  int at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  while (at >= 0 && (name = strsep(&rest, "/")) != NULL) {
+    if (name[0] == 0 || strcmp(name, ".") == 0) continue;
+    at = step(at, name);
+  }
+  return at;
 }

@@ -10,6 +10,9 @@ void append_file(struct buffer *buffer, uint16_t tag, const char *name, const ch
 void append_namespaces(struct buffer *buffer, uint16_t tag, const char *directory);
 /* 0, or -1 with errno. */
 int write_all(int fd, const void *bytes, size_t length);
+/* O_PATH of an absolute path that leads through no symbolic link, and is none; -1 with errno. Step by step, because
+ * openat2 is refused in many a container. */
+int open_without_links(const char *path);
 int write_text(const char *path, const char *text);
 /* At most `room - 1` bytes and a NUL; -1 with errno. */
 long read_text(const char *path, char *into, size_t room);

@@ -90,12 +90,6 @@ export const BY_DESIGN: readonly RefusedByDesign[] = [
   { name: 'setuid', run: 'cp /bin/true t && chmod u+s t', sees: /Operation not permitted/, hint: 'set_id' },
   { name: 'chown', run: 'touch z && chown root z', sees: /changing ownership/, hint: 'ownership' },
   { name: 'a debugger', run: `python3 -c ${quoted(TRACE)}`, sees: /Operation not permitted/, hint: 'tracing' },
-  {
-    name: 'a sanitizer as it comes',
-    run: 'echo "int main(void) { return 0; }" > leak.c && gcc -fsanitize=address -o leak leak.c && ./leak',
-    sees: /Sanitizer/,
-    hint: 'sanitizer',
-  },
   { name: 'a sandbox in the sandbox', run: 'unshare -r true', sees: /unshare failed/, hint: 'nested_sandbox' },
   {
     name: 'a port of root’s',

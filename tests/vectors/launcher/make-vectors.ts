@@ -84,6 +84,10 @@ function tierC(host: InventedHost, terminal?: SandboxCommand['terminal']): Launc
   return planBubblewrap(command, PROFILE, { ...surveyOf(host), bubblewrap: '/usr/bin/bwrap' });
 }
 
+function smallFile(at: number): HostSurvey['systemFiles'][number] {
+  return { kind: 'copy', path: `/etc/small-${at}`, bytes: Buffer.from(`${at}\n`) };
+}
+
 function surveyOf({ identity, driver }: InventedHost): HostSurvey {
   const cgroups = planCgroups(driver, {
     jobName: jobNameOf({ launcherPid: 77, launcherStartTicks: 4711, job: 'job-1' }),
@@ -106,6 +110,8 @@ function surveyOf({ identity, driver }: InventedHost): HostSurvey {
       { kind: 'mount', path: '/etc/ssl/certs' },
       { kind: 'copy', path: '/etc/localtime', bytes: Buffer.from('TZif2\0\0\0') },
       { kind: 'copy', path: '/etc/empty', bytes: Buffer.alloc(0) },
+      // As many as there may be, so that one more is too many.
+      ...Array.from({ length: 25 }, (_, at) => smallFile(at)),
     ],
     toolchains: {
       path: '/home/ada/.nvm/versions/node/v24/bin:/usr/bin:/bin',
@@ -129,8 +135,8 @@ function surveyOf({ identity, driver }: InventedHost): HostSurvey {
     },
     tasksOnHost: 200,
   ceilings: {},
-  paths: { readOnly: [], writable: [] },
-  bound: [{ path: '/work/project', identity: '65024 4711' }],
+  paths: { readOnly: ['/opt/data'], writable: ['/var/cache/shop'] },
+  bound: [{ path: '/srv/my shop', identity: '65024 4711' }],
   };
 }
 
