@@ -171,10 +171,7 @@ static void add_data(struct parser *p, const struct item *item) {
   for (int at = 0; at < r->data_count; at += 1) {
     if (r->data[at].fd == (int)fd) p->fault = "A descriptor for data is there twice.";
   }
-  struct data_file *data = &r->data[r->data_count++];
-  data->fd = (int)fd;
-  data->bytes = item->bytes + 4;
-  data->length = item->length - 4;
+  r->data[r->data_count++] = (struct data_file){.fd = (int)fd, .bytes = item->bytes + 4, .length = item->length - 4};
 }
 
 static void add_landlock(struct parser *p, const struct item *item) {
