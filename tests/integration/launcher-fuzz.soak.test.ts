@@ -90,7 +90,10 @@ const PLANTED: readonly { readonly file: string; readonly right: string; readonl
   { file: 'request.c', right: 'has_dots(item->bytes, item->length)', wrong: 'has_dots(item->bytes, 0)' },
 ];
 
-test.each(PLANTED)(
+/** Each takes as long as the rest together; those of the others are found in `npm run soak`. */
+const TRIED = isSoak ? PLANTED : PLANTED.filter((_, at) => at % 3 === 0);
+
+test.each(TRIED)(
   'in $file the fuzzer tells $wrong from $right',
   { timeout: PATIENCE_MS },
   async ({ file, right, wrong }) => {
