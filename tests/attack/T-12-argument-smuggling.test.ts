@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkCommand } from '../../packages/sandbox/src/guard/check-command.ts';
 import { createProgramFiles } from '../../packages/sandbox/src/guard/program-files.ts';
-import { DEFAULT_LIMITS, type SandboxProfile } from '../../packages/sandbox/src/profile.ts';
+import { sandboxProfile } from '../sandbox-profile.ts';
 
 const files = createProgramFiles(['/usr/local/bin', '/usr/bin', '/bin']);
 let base: string;
@@ -28,29 +28,15 @@ beforeAll(async () => {
 });
 afterAll(() => rm(base, { recursive: true }));
 
-function profile(): SandboxProfile {
-  return {
-    tier: 'B',
-    workspace: { root: workspace, access: 'read-write' },
-    readOnlyPaths: [],
-    writablePaths: [],
-    maskedPaths: [],
-    executables: 'any',
-    interpreters: 'refused',
-    egress: { mode: 'none', hosts: [] },
-    toolchains: 'none',
-    unixSockets: 'refused',
-    limits: DEFAULT_LIMITS,
-    mustHold: [],
-    environment: [],
-    startedFor: 'agent',
-  };
-}
-
 /** `dd` stands for any program of which no profile is known: its arguments are never taken for anything but guesses. */
 function check(argv: readonly string[]): string {
   const [name = ''] = argv;
-  const answer = checkCommand({ command: { argv }, profile: profile(), programPath: `/usr/bin/${name}`, files });
+  const answer = checkCommand({
+    command: { argv },
+    profile: sandboxProfile(workspace, { tier: 'B', interpreters: 'refused' }),
+    programPath: `/usr/bin/${name}`,
+    files,
+  });
   return answer.kind === 'ok' ? 'ok' : answer.code;
 }
 

@@ -5,7 +5,8 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkCommand } from '../../packages/sandbox/src/guard/check-command.ts';
 import { createProgramFiles } from '../../packages/sandbox/src/guard/program-files.ts';
-import { DEFAULT_LIMITS, type SandboxProfile } from '../../packages/sandbox/src/profile.ts';
+import type { SandboxProfile } from '../../packages/sandbox/src/profile.ts';
+import { sandboxProfile } from '../sandbox-profile.ts';
 
 let base: string;
 let workspace: string;
@@ -49,24 +50,8 @@ function nativeFile(name: string): Uint8Array {
   return new TextEncoder().encode(`\u007fELF ${name}`);
 }
 
-function check(program: string, args: readonly string[], change: Partial<SandboxProfile> = {}): string {
-  const profile: SandboxProfile = {
-    tier: 'B',
-    workspace: { root: workspace, access: 'read-write' },
-    readOnlyPaths: [],
-    writablePaths: [],
-    maskedPaths: [],
-    executables: 'any',
-    interpreters: 'refused',
-    egress: { mode: 'none', hosts: [] },
-    toolchains: 'none',
-    unixSockets: 'refused',
-    limits: DEFAULT_LIMITS,
-    mustHold: [],
-    environment: [],
-    startedFor: 'agent',
-    ...change,
-  };
+function check(program: string, args: readonly string[], change: Partial<Omit<SandboxProfile, 'limits'>> = {}): string {
+  const profile = sandboxProfile(workspace, { tier: 'B', interpreters: 'refused', ...change });
   const answer = checkCommand({
     command: { argv: [basename(program), ...args] },
     profile,

@@ -2,18 +2,7 @@
 import { chownSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { describeBothWays, type Place, python, sh, tierB, tierC, uniqueMark } from './sandboxed.ts';
-
-/** Exchanges the directory with the link, again and again, in one step each. */
-const SWAP = `
-import ctypes, sys, time
-libc = ctypes.CDLL(None)
-a, b = (each.encode() for each in sys.argv[1:3])
-print('swapping', flush=True)
-while True:
-  libc.renameat2(-100, a, -100, b, 2)
-  time.sleep(0.0005)
-`;
+import { describeBothWays, type Place, python, SWAP, sh, tierB, tierC, uniqueMark } from './sandboxed.ts';
 
 interface Trap {
   readonly directory: string;

@@ -3,8 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSandbox, DEFAULT_LIMITS, type Sandbox, type SandboxProfile } from '@palyra/sandbox';
+import { createSandbox, type Sandbox } from '@palyra/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sandboxProfile } from '../sandbox-profile.ts';
 
 let place: string;
 let sandbox: Sandbox;
@@ -36,25 +37,8 @@ afterAll(async () => {
   await rm(place, { recursive: true });
 });
 
-const profileFor = (root: string): SandboxProfile => ({
-  tier: 'C',
-  workspace: { root, access: 'read-write' },
-  readOnlyPaths: [],
-  writablePaths: [],
-  maskedPaths: [],
-  executables: 'any',
-  interpreters: 'allowed',
-  egress: { mode: 'strict', hosts: [] },
-  toolchains: 'none',
-  unixSockets: 'refused',
-  limits: DEFAULT_LIMITS,
-  mustHold: [],
-  environment: [],
-  startedFor: 'agent',
-});
-
 async function run(root: string, ...argv: readonly string[]) {
-  const result = await sandbox.run({ argv }, profileFor(root));
+  const result = await sandbox.run({ argv }, sandboxProfile(root));
   if (result.kind !== 'completed') throw new Error(JSON.stringify(result));
   return { exitCode: result.exitCode, stdout: Buffer.from(result.output.stdout).toString('utf8') };
 }

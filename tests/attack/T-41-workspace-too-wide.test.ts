@@ -2,9 +2,10 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { createSandbox, DEFAULT_LIMITS, type Sandbox, type SandboxProfile } from '@palyra/sandbox';
+import { createSandbox, type Sandbox } from '@palyra/sandbox';
 import { createTemporaryHome } from '@palyra/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { sandboxProfile } from '../sandbox-profile.ts';
 
 type TemporaryHome = Awaited<ReturnType<typeof createTemporaryHome>>;
 let place: TemporaryHome;
@@ -31,23 +32,6 @@ afterAll(async () => {
   await place[Symbol.asyncDispose]();
 });
 
-const profileFor = (root: string, tier: 'B' | 'C'): SandboxProfile => ({
-  tier,
-  workspace: { root, access: 'read-write' },
-  readOnlyPaths: [],
-  writablePaths: [],
-  maskedPaths: [],
-  executables: 'any',
-  interpreters: 'allowed',
-  egress: { mode: tier === 'C' ? 'strict' : 'none', hosts: [] },
-  toolchains: 'none',
-  unixSockets: 'refused',
-  limits: DEFAULT_LIMITS,
-  mustHold: [],
-  environment: [],
-  startedFor: 'agent',
-});
-
 const WIDE: readonly [string, () => string][] = [
   ['the root', () => '/'],
   ['a directory of the system', () => '/etc'],
@@ -63,13 +47,13 @@ const WIDE: readonly [string, () => string][] = [
 
 test.each(WIDE)('%s is refused in both tiers', async (_, root) => {
   for (const tier of ['B', 'C'] as const) {
-    const result = await sandbox.run({ argv: ['true'] }, profileFor(root(), tier));
+    const result = await sandbox.run({ argv: ['true'] }, sandboxProfile(root(), { tier }));
     expect(result).toMatchObject({ kind: 'refused', code: 'sandbox.unsafe_workspace', fix: expect.any(String) });
   }
 });
 
 test('a project in that home is a workspace', async () => {
-  expect(await sandbox.run({ argv: ['true'] }, profileFor(join(place.path, 'home/project'), 'C'))).toMatchObject({
+  expect(await sandbox.run({ argv: ['true'] }, sandboxProfile(join(place.path, 'home/project')))).toMatchObject({
     kind: 'completed',
     exitCode: 0,
   });

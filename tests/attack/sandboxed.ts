@@ -4,8 +4,9 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { DEFAULT_LIMITS, type Limits, type SandboxCommand, type SandboxProfile } from '@palyra/sandbox';
+import type { SandboxCommand, SandboxProfile } from '@palyra/sandbox';
 import { afterAll, beforeAll, describe } from 'vitest';
+import { type ProfileChanges, sandboxProfile } from '../sandbox-profile.ts';
 import { type Daemon, startDaemon } from './sandbox-daemon.ts';
 import { IS_ROOT, makeWhereabouts, OWN_UID, type Whereabouts } from './whereabouts.ts';
 
@@ -36,35 +37,26 @@ export function describeRoot(body: (place: () => Place) => void): void {
   });
 }
 
-export type ProfileChanges = Partial<Omit<SandboxProfile, 'limits'>> & { readonly limits?: Partial<Limits> };
+export type { ProfileChanges } from '../sandbox-profile.ts';
 
-export function tierC(
-  { workspace }: Pick<Place, 'workspace'>,
-  { limits, ...changes }: ProfileChanges = {},
-): SandboxProfile {
-  return {
-    tier: 'C',
-    workspace: { root: workspace, access: 'read-write' },
-    readOnlyPaths: [],
-    writablePaths: [],
-    maskedPaths: [],
-    executables: 'any',
-    interpreters: 'allowed',
-    egress: { mode: 'strict', hosts: [] },
-    toolchains: 'none',
-    unixSockets: 'refused',
-    // Nothing here takes long: what hangs is found soon.
-    limits: { ...DEFAULT_LIMITS, wallMs: PATIENCE_MS, ...limits },
-    mustHold: [],
-    environment: [],
-    startedFor: 'agent',
-    ...changes,
-  };
+export function tierC({ workspace }: Pick<Place, 'workspace'>, changes: ProfileChanges = {}): SandboxProfile {
+  // Nothing here takes long: what hangs is found soon.
+  return sandboxProfile(workspace, { ...changes, limits: { wallMs: PATIENCE_MS, ...changes.limits } });
 }
 
 export function tierB(place: Pick<Place, 'workspace'>, changes: ProfileChanges = {}): SandboxProfile {
-  return tierC(place, { tier: 'B', egress: { mode: 'none', hosts: [] }, ...changes });
+  return tierC(place, { tier: 'B', ...changes });
 }
+
+/** Exchanges a directory with a link, again and again, in one step each: `python(SWAP, directory, link)`. */
+export const SWAP = `
+import ctypes, sys, time
+libc = ctypes.CDLL(None)
+a, b = (each.encode() for each in sys.argv[1:3])
+while True:
+  libc.renameat2(-100, a, -100, b, 2)
+  time.sleep(0.0005)
+`;
 
 export const sh = (text: string): SandboxCommand => ({ argv: ['sh', '-c', text] });
 

@@ -7,10 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { createSandbox, DEFAULT_LIMITS, type SandboxCommand } from '@palyra/sandbox';
+import { createSandbox, type SandboxCommand } from '@palyra/sandbox';
 import { expect, test } from 'vitest';
 import type { LaunchPlan } from '../../packages/sandbox/src/launch-plan.ts';
 import { STDIN_WINDOW } from '../../packages/sandbox/src/launcher/wire.ts';
+import { sandboxProfile } from '../sandbox-profile.ts';
 import { barePlan, launch, openLauncher, python, shell, until } from './launched-job.ts';
 
 const MIB = 1024 * 1024;
@@ -45,25 +46,7 @@ async function inTheBox(
   const places = { path: '/usr/bin:/bin', home: '/nonexistent', palyraHome: '/nonexistent/.palyra', environment: {} };
   const sandbox = await createSandbox({ operator: places, logger: { error: () => {} } });
   try {
-    const planned = sandbox.plan(
-      { argv, ...more },
-      {
-        tier: 'C',
-        workspace: { root, access: 'read-write' },
-        readOnlyPaths: [],
-        writablePaths: [],
-        maskedPaths: [],
-        executables: 'any',
-        interpreters: 'allowed',
-        egress: { mode: 'strict', hosts: [] },
-        toolchains: 'none',
-        unixSockets: 'refused',
-        limits: DEFAULT_LIMITS,
-        mustHold: [],
-        environment: [],
-        startedFor: 'agent',
-      },
-    );
+    const planned = sandbox.plan({ argv, ...more }, sandboxProfile(root));
     if (planned.kind === 'refused') throw new Error(planned.message);
     const watch = { ...planned.plan.watch, treeCpuMs: undefined, cpuCounter: undefined };
     const plan = { ...planned.plan, cgroups: [], watch };

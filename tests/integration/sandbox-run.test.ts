@@ -3,17 +3,9 @@ import { chmodSync, chownSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  createSandbox,
-  DEFAULT_LIMITS,
-  type Limits,
-  type RunOptions,
-  type RunResult,
-  type Sandbox,
-  type SandboxCommand,
-  type SandboxProfile,
-} from '@palyra/sandbox';
+import { createSandbox, type RunOptions, type RunResult, type Sandbox, type SandboxCommand } from '@palyra/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ProfileChanges, sandboxProfile } from '../sandbox-profile.ts';
 
 let place: string;
 let workspace: string;
@@ -44,32 +36,11 @@ afterAll(async () => {
   await rm(place, { recursive: true });
 });
 
-type Change = Partial<Omit<SandboxProfile, 'limits'>> & { readonly limits?: Partial<Limits> };
-
-function profileOf({ limits, ...change }: Change = {}): SandboxProfile {
-  const tier = change.tier ?? 'C';
-  return {
-    tier,
-    workspace: { root: workspace, access: 'read-write' },
-    readOnlyPaths: [],
-    writablePaths: [],
-    maskedPaths: [],
-    executables: 'any',
-    interpreters: 'allowed',
-    egress: { mode: tier === 'C' ? 'strict' : 'none', hosts: [] },
-    toolchains: 'operator',
-    unixSockets: 'refused',
-    limits: { ...DEFAULT_LIMITS, ...limits },
-    mustHold: [],
-    environment: [],
-    startedFor: 'agent',
-    ...change,
-  };
-}
+const profileOf = (change: ProfileChanges) => sandboxProfile(workspace, { toolchains: 'operator', ...change });
 
 async function run(
   command: string | SandboxCommand,
-  change: Change = {},
+  change: ProfileChanges = {},
   options: RunOptions = {},
 ): Promise<RunResult> {
   const whole = typeof command === 'string' ? { argv: ['sh', '-c', command] } : command;
@@ -254,7 +225,7 @@ test('in Tier B a workspace that the tool cannot get to is refused with the reas
 });
 
 test('a plan can be printed without running anything', () => {
-  const planned = sandbox.plan({ argv: ['git', 'status'] }, profileOf());
+  const planned = sandbox.plan({ argv: ['git', 'status'] }, profileOf({}));
   expect(planned).toMatchObject({ kind: 'planned', plan: { executor: 'sandbox_tier_c_linux_bubblewrap' } });
 });
 

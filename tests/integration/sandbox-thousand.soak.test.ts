@@ -1,9 +1,10 @@
 import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSandbox, DEFAULT_LIMITS, type Sandbox, type SandboxProfile } from '@palyra/sandbox';
+import { createSandbox, type Sandbox } from '@palyra/sandbox';
 import { createCaptureLogger } from '@palyra/testkit';
 import { expect, test } from 'vitest';
+import { sandboxProfile } from '../sandbox-profile.ts';
 
 /** `npm run soak` runs a thousand commands, `npm test` a tenth of it. */
 const RUNS = process.env['PALYRA_SOAK'] === '1' ? 1000 : 100;
@@ -42,30 +43,11 @@ interface Opened {
   readonly root: string;
 }
 
-function profileOf(tier: SandboxProfile['tier'], root: string): SandboxProfile {
-  return {
-    tier,
-    workspace: { root, access: 'read-write' },
-    readOnlyPaths: [],
-    writablePaths: [],
-    maskedPaths: [],
-    executables: 'any',
-    interpreters: 'allowed',
-    egress: { mode: tier === 'C' ? 'strict' : 'none', hosts: [] },
-    toolchains: 'operator',
-    unixSockets: 'refused',
-    limits: DEFAULT_LIMITS,
-    mustHold: [],
-    environment: [],
-    startedFor: 'agent',
-  };
-}
-
 /** Output on both, a file, and a child that outlives its parent in a session of its own: each is something to clean up. */
 const BUSY = 'echo out; echo err >&2; echo x > "$HOME/made"; (setsid sleep 60 &) ; exit 3';
 
 async function runOnce({ sandbox, root }: Opened, number: number): Promise<void> {
-  const profile = profileOf(number % 2 === 0 ? 'C' : 'B', root);
+  const profile = sandboxProfile(root, { tier: number % 2 === 0 ? 'C' : 'B', toolchains: 'operator' });
   const result = await sandbox.run({ argv: ['/bin/sh', '-c', BUSY] }, profile, { input: [Buffer.from('in')] });
   const { kind } = result;
   const said =
