@@ -4,8 +4,9 @@ import type { Body } from './bodies/prepare-body.ts';
 import { checkEntryData, fieldsOfType } from './format/check-data.ts';
 import { type Actor, indexOf, parseActor } from './format/entry.ts';
 import { type DraftData, ENTRY_KINDS, type EntryKind } from './format/entry-kinds.ts';
+import { HASH_BYTES } from './format/merkle-tree.ts';
 import { JOURNAL_ERRORS, JournalError, type JournalErrorCode } from './journal-error.ts';
-import { type AppendedEntry, JOURNAL_PROGRAM, type JournalInput, type JournalOutput } from './store/journal-program.ts';
+import { JOURNAL_PROGRAM, type JournalInput, type JournalOutput } from './store/journal-program.ts';
 import type { JournalSchema } from './store/journal-schema.ts';
 import type { PreparedEntry } from './store/prepared-entry.ts';
 
@@ -39,6 +40,12 @@ export function refuseOwnKinds(drafts: readonly Draft[]): void {
 export interface DraftOf<Kind extends EntryKind> {
   readonly kind: Kind;
   readonly data: DraftData<Kind, Body>;
+}
+
+export interface AppendedEntry {
+  readonly seq: number;
+  /** Hexadecimal. */
+  readonly hash: string;
 }
 
 export type AppendOutcome =
@@ -133,9 +140,18 @@ export async function commitEntries(
   if (output?.kind !== 'program') throw new JournalError('journal.outcome_unknown', 'The journal gave no answer.');
   return {
     kind: 'appended',
-    entries: (output.output as JournalOutput).entries,
+    entries: appendedEntries(output.output as JournalOutput, entries.length),
     results: outcome.results.slice(0, -1),
   };
+}
+
+const HEX_LENGTH = 2 * HASH_BYTES;
+
+function appendedEntries({ first, hashes }: JournalOutput, count: number): readonly AppendedEntry[] {
+  return Array.from({ length: count }, (_, at) => ({
+    seq: first + at,
+    hash: hashes.slice(at * HEX_LENGTH, (at + 1) * HEX_LENGTH),
+  }));
 }
 
 /** What a fault of the storage means to whoever wanted something recorded. */

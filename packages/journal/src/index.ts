@@ -1,4 +1,4 @@
-export type { AppendOptions, AppendOutcome, CallerDraft, Draft, DraftOf } from './append-entries.ts';
+export type { AppendedEntry, AppendOptions, AppendOutcome, CallerDraft, Draft, DraftOf } from './append-entries.ts';
 export { type ArchivedSegment, archiveSegments } from './archive-segments.ts';
 export type { AttestedCall, AttestOutcome } from './attest-call.ts';
 export type { Body, BodySource } from './bodies/prepare-body.ts';
@@ -35,7 +35,6 @@ export { type EntryFilter, type EntryPage, type LogAddress, type PageRequest, qu
 export { listLogs } from './read-log.ts';
 export { type SealOptions, type SealOutcome, sealSegment } from './seal-segment.ts';
 export type { SegmentDeps } from './segments.ts';
-export type { AppendedEntry } from './store/journal-program.ts';
 export { JOURNAL_MIGRATIONS, type JournalSchema, type LogRow } from './store/journal-schema.ts';
 export type { ReadBody, StoredBodies } from './stored-bodies.ts';
 export type { TailOptions } from './tail-entries.ts';

@@ -9,6 +9,8 @@ export interface ColumnTypes {
   readonly bytes: string;
   /** Ends every `create table (…)`: SQLite checks types only in strict tables. */
   readonly strict: string;
+  /** Ends a table whose rows are to lie in the order of its primary key: one tree and not two. Nothing on PostgreSQL. */
+  readonly strictByKey: string;
 }
 
 /** Forward only. `id` is `<owner>/<number>-<slug>`; numbers of one owner ascend, owners are independent. */

@@ -16,6 +16,11 @@ export interface QueryResult {
  */
 export interface WriterProgram<Input = never, Output = unknown, Settings = never, Memory = never> {
   readonly name: string;
+  /**
+   * The memory outlives the transaction where we can tell that nobody else has written since (SQLite), so it need not be
+   * read again. Only for what no statement step writes: a program does not see those.
+   */
+  readonly keepsMemory?: true;
   run(build: Kysely<never>, input: Input, context: ProgramContext<Settings, Memory>): ProgramRun<Output>;
   /**
    * The last act of every transaction in which the program ran, once for all units that share it, such as signing what

@@ -12,7 +12,7 @@ export interface KeyInUse {
 }
 
 /**
- * Whether the log says that this key may sign now. Asked each time: another process may have rotated it, and what a
+ * Whether the log says that this key may sign now. Asked again whenever another process may have rotated it: what a
  * retired key signs would be in the log for good, and never verify.
  */
 export function* isCertified({ log, role, publicKey }: KeyInUse, build: Kysely<never>): ProgramRun<boolean> {

@@ -32,15 +32,12 @@ export interface JournalInput {
   };
 }
 
-export interface AppendedEntry {
-  readonly seq: number;
-  /** Hexadecimal. */
-  readonly hash: string;
-}
-
+/** One text for all entries, because it is copied to the caller's thread. */
 export interface JournalOutput {
-  readonly origin: string;
-  readonly entries: readonly AppendedEntry[];
+  /** The number of the first; the others follow. */
+  readonly first: number;
+  /** Hexadecimal, one after the other. */
+  readonly hashes: string;
 }
 
 /**
@@ -49,6 +46,7 @@ export interface JournalOutput {
  */
 const journal: WriterProgram<JournalInput, JournalOutput, JournalSettings, LogHead> = {
   name: JOURNAL_PROGRAM,
+  keepsMemory: true,
   *run(build, { entries, create, origin, signedBy, upTo = Infinity }, { memory, settings }): ProgramRun<JournalOutput> {
     if (create !== undefined) yield* begin(build, create, { memory, settings });
     const head = memory.get() ?? (yield* readHead(build));
@@ -60,7 +58,7 @@ const journal: WriterProgram<JournalInput, JournalOutput, JournalSettings, LogHe
       throw new JournalError('journal.not_recorded', 'The log went on faster than could be foreseen.');
     }
     if (signedBy !== undefined) yield* requireAttestable(head, entries, { signedBy, build });
-    const { next, appended } = yield* appendTo(head, entries, build);
+    const { next, hashes } = yield* appendTo(head, entries, build);
     memory.set(next);
     if (entries.some(hasAct)) {
       // What entries do to the journal's own tables needs the log's row as it is after them, and may change it.
@@ -69,7 +67,7 @@ const journal: WriterProgram<JournalInput, JournalOutput, JournalSettings, LogHe
         yield* applyEntry(entry, { log: head.log, seq: head.frontier.size + at, build });
       }
     }
-    return { origin: head.log.origin, entries: appended };
+    return { first: head.frontier.size, hashes };
   },
   *seal(build, { settings, memory }) {
     return yield* sealLogs(build, { settings, memory });
@@ -144,10 +142,10 @@ function* appendTo(
   { log, ...head }: LogHead,
   entries: readonly PreparedEntry[],
   build: Kysely<never>,
-): ProgramRun<{ readonly next: LogHead; readonly appended: readonly AppendedEntry[] }> {
+): ProgramRun<{ readonly next: LogHead; readonly hashes: string }> {
   const statements = statementsFor(build);
   let { frontier, previous } = head;
-  const appended: AppendedEntry[] = [];
+  let hashes = '';
   const completed: CompletedNode[] = [];
   const adding = { sha256: nodeSha256, completed: (node: CompletedNode) => void completed.push(node) };
   const rows: StatementValue[][] = [];
@@ -158,7 +156,7 @@ function* appendTo(
     const hash = entryHash({ origin: log.origin, seq, previous, time, actor, kind, version, data }, nodeSha256);
     frontier = addLeaf(frontier, hash, adding);
     previous = hash;
-    appended.push({ seq, hash: hexOf(hash) });
+    hashes += hexOf(hash);
     rows.push([log.number, seq, time, actor, kind, version, data, hash, ...index]);
     for (const body of of) bodies.push(insertBody(statements.insertBody, body, { log: log.number, seq }));
   }
@@ -167,7 +165,7 @@ function* appendTo(
   for (const { level, index, hash } of completed) {
     if (level % KEPT_LEVEL === 0) yield one(statements.insertNode, [log.number, level, index, hash]);
   }
-  return { next: { log, frontier, previous }, appended };
+  return { next: { ...head, log, frontier, previous }, hashes };
 }
 
 /** Many rows to a statement: calling the database costs as much as putting in a row. */

@@ -1,4 +1,4 @@
-import type { Migration } from '@palyra/storage';
+import type { ColumnTypes, Migration } from '@palyra/storage';
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 
 /** One log per origin; the one with the highest number is being written, the others ended with a recovery. */
@@ -103,6 +103,39 @@ const NOT_EVERY_CALL = `kind not in (${EVERY_CALL.map((kind) => `'${kind}'`).joi
 /** A condition in the very words of the index, or the databases do not see that it answers the query. */
 export const ONLY_RARE: RawBuilder<SqlBool> = sql.raw(NOT_EVERY_CALL);
 
+function entryColumns(t: ColumnTypes): string {
+  return `(
+         log ${t.integer} not null, seq ${t.integer} not null, at ${t.integer} not null, actor ${t.text} not null,
+         kind ${t.text} not null, version ${t.integer} not null, data ${t.text} not null, hash ${t.bytes} not null,
+         run_id ${t.text}, session_id ${t.text}, call_id ${t.text}, principal ${t.text} not null, tool ${t.text},
+         outcome ${t.text}, primary key (log, seq)
+       )`;
+}
+
+function checkpointColumns(t: ColumnTypes): string {
+  return `(
+         log ${t.integer} not null, size ${t.integer} not null, note ${t.text} not null, primary key (log, size)
+       )`;
+}
+
+const ENTRY_INDEXES: readonly string[] = [
+  'create index journal_entries_run on journal_entries (log, run_id, seq) where run_id is not null',
+  'create index journal_entries_call on journal_entries (log, call_id, seq) where call_id is not null',
+  `create index journal_entries_rare on journal_entries (log, kind, seq) where ${NOT_EVERY_CALL}`,
+];
+
+/** What every commit writes lies in one tree and not in two: a page less of each of them to write and to flush. */
+function* layByKey(t: ColumnTypes): Generator<string> {
+  const tables = { journal_entries: entryColumns(t), journal_checkpoints: checkpointColumns(t) };
+  for (const [table, columns] of Object.entries(tables)) {
+    yield `create table ${table}_by_key ${columns}${t.strictByKey}`;
+    yield `insert into ${table}_by_key select * from ${table} order by 1, 2`;
+    yield `drop table ${table}`;
+    yield `alter table ${table}_by_key rename to ${table}`;
+  }
+  yield* ENTRY_INDEXES;
+}
+
 export const JOURNAL_MIGRATIONS: readonly Migration[] = [
   {
     id: 'journal/0001-log',
@@ -112,18 +145,9 @@ export const JOURNAL_MIGRATIONS: readonly Migration[] = [
          size ${t.integer} not null, head ${t.bytes} not null, frontier ${t.bytes} not null,
          sealed ${t.integer} not null, pruned ${t.integer} not null
        )${t.strict}`,
-      `create table journal_entries (
-         log ${t.integer} not null, seq ${t.integer} not null, at ${t.integer} not null, actor ${t.text} not null,
-         kind ${t.text} not null, version ${t.integer} not null, data ${t.text} not null, hash ${t.bytes} not null,
-         run_id ${t.text}, session_id ${t.text}, call_id ${t.text}, principal ${t.text} not null, tool ${t.text},
-         outcome ${t.text}, primary key (log, seq)
-       )${t.strict}`,
-      'create index journal_entries_run on journal_entries (log, run_id, seq) where run_id is not null',
-      'create index journal_entries_call on journal_entries (log, call_id, seq) where call_id is not null',
-      `create index journal_entries_rare on journal_entries (log, kind, seq) where ${NOT_EVERY_CALL}`,
-      `create table journal_checkpoints (
-         log ${t.integer} not null, size ${t.integer} not null, note ${t.text} not null, primary key (log, size)
-       )${t.strict}`,
+      `create table journal_entries ${entryColumns(t)}${t.strict}`,
+      ...ENTRY_INDEXES,
+      `create table journal_checkpoints ${checkpointColumns(t)}${t.strict}`,
       `create table journal_nodes (
          log ${t.integer} not null, level ${t.integer} not null, place ${t.integer} not null, hash ${t.bytes} not null,
          primary key (log, level, place)
@@ -148,5 +172,10 @@ export const JOURNAL_MIGRATIONS: readonly Migration[] = [
          sealed_by ${t.integer} not null, archive ${t.text}, primary key (log, first)
        )${t.strict}`,
     ],
+  },
+  {
+    id: 'journal/0002-by-key',
+    // PostgreSQL keeps rows as they come.
+    statements: (t) => (t.strictByKey === '' ? [] : [...layByKey(t)]),
   },
 ];

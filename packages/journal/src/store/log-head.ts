@@ -11,6 +11,8 @@ export interface LogHead {
   readonly frontier: Frontier;
   /** The hash of the last entry. */
   readonly previous: Uint8Array;
+  /** The checkpoint key that the log certifies, hexadecimal, once it was looked for. */
+  readonly certified?: string;
 }
 
 export type HeadMemory = TransactionMemory<LogHead>;

@@ -33,7 +33,8 @@ export function* sealLogs(
   const told: Notification[] = [];
   for (const head of heads) {
     if (head.frontier.size === head.log.sealed) continue;
-    yield* sealHead(head, settings, build);
+    const sealed = yield* sealHead(head, settings, build);
+    if (remembered !== undefined) memory.set(sealed);
     told.push({ channel: JOURNAL_CHANNEL, payload: `${head.log.origin} ${head.frontier.size}` });
   }
   return told;
@@ -49,14 +50,15 @@ function* unsealed(build: Kysely<never>): ProgramRun<readonly LogHead[]> {
   return (rows as unknown as readonly LogRow[]).map(headOf);
 }
 
-function* sealHead(head: LogHead, { checkpointKeyFile }: JournalSettings, build: Kysely<never>): ProgramRun<void> {
+/** Returns the head as it is then. */
+function* sealHead(head: LogHead, { checkpointKeyFile }: JournalSettings, build: Kysely<never>): ProgramRun<LogHead> {
   const { log, frontier, previous } = head;
   const { size } = frontier;
   const statements = statementsFor(build);
   const signer = readSigner(checkpointKeyFile);
   // SECURITY: T-53 — a key that the root has not certified signs nothing, or the log would end in an unverifiable tail.
   const key = { log: log.number, role: 'checkpoint', publicKey: hexOf(signer.publicKey) } as const;
-  if (!(yield* isCertified(key, build))) {
+  if (head.certified !== key.publicKey && !(yield* isCertified(key, build))) {
     throw new JournalError('journal.key_not_certified', 'The checkpoint key is not one that counts in this log.', {
       fix: 'Bring the identity directory that belongs to this database back, or run `palyra journal recover`.',
     });
@@ -65,4 +67,5 @@ function* sealHead(head: LogHead, { checkpointKeyFile }: JournalSettings, build:
   const note = signNote(text, log.origin, { signer, sha256: nodeSha256 });
   yield one(statements.insertCheckpoint, [log.number, size, note]);
   yield one(statements.updateLog, [size, previous, encodeFrontier(frontier), size, log.number]);
+  return { ...head, log: { ...log, sealed: size }, certified: key.publicKey };
 }

@@ -15,6 +15,7 @@ export const POSTGRES_TYPES: ColumnTypes = {
   real: 'double precision',
   bytes: 'bytea',
   strict: '',
+  strictByKey: '',
 };
 
 const LOCK = "select pg_advisory_xact_lock(hashtextextended('palyra migrations', 0))";

@@ -2,9 +2,10 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { ProgramRun } from '../program.ts';
 import { programsIn, runUnit, sealPrograms, type UnitPrograms } from '../run-unit.ts';
 import { StorageError } from '../storage-error.ts';
-import { createMemories, type TransactionMemories } from '../transaction-memory.ts';
+import type { TransactionMemories } from '../transaction-memory.ts';
 import type { CommitOutcome, CommitUnit, Notification } from '../unit.ts';
 import type { Connection } from './connection.ts';
+import type { KeptMemories } from './kept-memories.ts';
 import { diskFailed, sqliteFault } from './sqlite-error.ts';
 
 export type UnitResult = { readonly outcome: CommitOutcome } | { readonly error: StorageError };
@@ -18,6 +19,7 @@ export interface BatchResult {
 
 export interface BatchContext extends UnitPrograms {
   readonly connection: Connection;
+  readonly kept: KeptMemories;
   /** Distinguishes this process's notifications from those of others. */
   readonly origin: string;
 }
@@ -38,9 +40,9 @@ interface Transaction extends BatchContext {
 
 function commitUnlessOneFails(units: readonly CommitUnit[], batch: BatchContext): BatchResult | undefined {
   const { database } = batch.connection;
-  const context = { ...batch, memories: createMemories() };
   database.exec('begin immediate');
   try {
+    const context = { ...batch, memories: batch.kept.take() };
     const results = runWithoutSavepoints(units, context);
     if (results !== undefined) return sealAndFlush(units, results, context);
     database.exec('rollback');
@@ -102,9 +104,9 @@ function commitAlone(unit: CommitUnit, context: BatchContext): BatchResult {
 
 function commitTogether(units: readonly CommitUnit[], batch: BatchContext): BatchResult {
   const { database } = batch.connection;
-  const context = { ...batch, memories: createMemories() };
   database.exec('begin immediate');
   try {
+    const context = { ...batch, memories: batch.kept.take() };
     const results = units.map((unit) => runInSavepoint(unit, context));
     return sealAndFlush(units, results, context);
   } catch (error) {
@@ -117,6 +119,7 @@ function sealAndFlush(units: readonly CommitUnit[], results: readonly UnitResult
   const sealed = drive(sealPrograms(programsIn(units), context), context);
   tell(sealed, context);
   flush(context.connection.database);
+  context.kept.keep(context.memories);
   return { units: results, sealed };
 }
 

@@ -15,6 +15,7 @@ export const SQLITE_TYPES: ColumnTypes = {
   real: 'real',
   bytes: 'blob',
   strict: ' strict',
+  strictByKey: ' strict, without rowid',
 };
 
 /** SQLite has no LISTEN: other processes find notifications in this table. */

@@ -45,13 +45,32 @@ function openAgain(): WriterConnection {
 }
 
 function serve(writer: Writer): void {
+  let answeredAt = -Infinity;
   port.on('message', (first: ToThread<WriterRequest>) => {
-    const { requests, close } = drain(first);
-    while (requests.length > 0) commitAndAnswer(writer, requests.splice(0, MAX_UNITS_PER_COMMIT));
-    if (!close) return;
-    writer.close();
-    port.close();
+    const isBusy = performance.now() - answeredAt < LOOK_MS;
+    let next: ToThread<WriterRequest> | undefined = first;
+    while (next !== undefined) {
+      const { requests, close } = drain(next);
+      while (requests.length > 0) commitAndAnswer(writer, requests.splice(0, MAX_UNITS_PER_COMMIT));
+      if (close) {
+        writer.close();
+        port.close();
+        return;
+      }
+      answeredAt = performance.now();
+      next = isBusy ? lookFor(answeredAt + LOOK_MS) : receive();
+    }
   });
+}
+
+/** Falling asleep and being woken take longer than signing. Those who were just answered often ask again at once. */
+const LOOK_MS = 0.5;
+
+function lookFor(until: number): ToThread<WriterRequest> | undefined {
+  for (;;) {
+    const message = receive();
+    if (message !== undefined || performance.now() > until) return message;
+  }
 }
 
 /** Everything that arrived while the last commit was on its way to the disk shares the next one. */

@@ -3,6 +3,7 @@ import { StorageError } from '../storage-error.ts';
 import type { CommitUnit } from '../unit.ts';
 import { type BatchResult, commitBatch } from './commit-batch.ts';
 import type { Connection } from './connection.ts';
+import { createKeptMemories, type KeptMemories } from './kept-memories.ts';
 import { needsReopening, sqliteFault } from './sqlite-error.ts';
 
 export interface Writer {
@@ -31,14 +32,19 @@ const COMMITS_BETWEEN_PRUNINGS = 1000;
 
 /** Commits batches on a connection that it replaces after the disk failed. Throws what `open` throws the first time. */
 export function createWriter({ open, ...context }: WriterDeps): Writer {
-  let connection: WriterConnection | undefined = open();
+  const reopen = (): OpenWriter => {
+    const connection = open();
+    return { connection, kept: createKeptMemories(connection, context.programs) };
+  };
+  let current: OpenWriter | undefined = reopen();
   let commits = 0;
 
-  const prune = (current: Connection) => {
+  const prune = (connection: Connection) => {
     try {
-      current.query('delete from palyra_notifications where seq <= (select max(seq) from palyra_notifications) - ?', [
-        KEPT_NOTIFICATIONS,
-      ]);
+      connection.query(
+        'delete from palyra_notifications where seq <= (select max(seq) from palyra_notifications) - ?',
+        [KEPT_NOTIFICATIONS],
+      );
     } catch {
       // Only room is lost, and the next pruning tries again; a fault that matters fails a unit too.
     }
@@ -47,25 +53,25 @@ export function createWriter({ open, ...context }: WriterDeps): Writer {
   return {
     commit(units) {
       try {
-        connection ??= open();
-        connection.requireInPlace();
-        const result = commitBatch(units, { ...context, connection });
+        current ??= reopen();
+        current.connection.requireInPlace();
+        const result = commitBatch(units, { ...context, ...current });
         commits += 1;
-        if (commits % COMMITS_BETWEEN_PRUNINGS === 0) prune(connection);
+        if (commits % COMMITS_BETWEEN_PRUNINGS === 0) prune(current.connection);
         return result;
       } catch (error) {
         if (needsReopening(error)) {
-          abandon(connection);
-          connection = undefined;
+          abandon(current?.connection);
+          current = undefined;
         }
         const fault = sqliteFault(error);
         return { units: units.map(() => ({ error: fault })), sealed: [] };
       }
     },
     cutLog() {
-      connection ??= open();
+      current ??= reopen();
       try {
-        const { rows } = connection.query('pragma wal_checkpoint(truncate)', []);
+        const { rows } = current.connection.query('pragma wal_checkpoint(truncate)', []);
         if (rows[0]?.['busy'] === 0) return;
       } catch (error) {
         throw sqliteFault(error);
@@ -75,9 +81,14 @@ export function createWriter({ open, ...context }: WriterDeps): Writer {
       });
     },
     close() {
-      connection?.close();
+      current?.connection.close();
     },
   };
+}
+
+interface OpenWriter {
+  readonly connection: WriterConnection;
+  readonly kept: KeptMemories;
 }
 
 /** After a failed write to disk nothing that the connection remembers can be trusted, and closing it may fail too. */
