@@ -52,6 +52,8 @@ export default defineBenchmark<SandboxContext>({
     rawBubblewrap('bwrap'),
     tier('tier-b', 'B'),
     tier('tier-c', 'C'),
+    git('tier-c-git', 'bound'),
+    git('tier-c-git-unbound', 'unbound'),
     runtimeLibrary('srt-lib'),
     runtimeCommand('srt-cli'),
     codexCommand('codex-cli'),
@@ -67,6 +69,21 @@ function tier(name: string, which: SandboxProfile['tier']): Contender<SandboxCon
     prepare({ sandbox, workspace }) {
       const profile = profileOf(which, workspace);
       return { operation: async () => succeeded(await sandbox.run({ argv: [COMMAND] }, profile)) };
+    },
+  };
+}
+
+/** What it costs to tie a command to its bytes: the program is hashed once, and looked at again for every run. */
+function git(name: string, which: 'bound' | 'unbound'): Contender<SandboxContext> {
+  const command = { argv: ['git', '--version'] };
+  return {
+    name,
+    async prepare({ sandbox, workspace }) {
+      const profile = profileOf('C', workspace);
+      const bound = await sandbox.bind(command, profile);
+      if (bound.kind === 'refused') throw new Error(bound.message);
+      const options = which === 'bound' ? { bound } : {};
+      return { operation: async () => succeeded(await sandbox.run(command, profile, options)) };
     },
   };
 }

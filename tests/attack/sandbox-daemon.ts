@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join, relative } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import type { SandboxCommand, SandboxProfile } from '@palyra/sandbox';
+import type { Binding, Refusal, SandboxCommand, SandboxProfile } from '@palyra/sandbox';
 import { findLauncher } from '../../packages/sandbox/src/launcher/find-launcher.ts';
 import type { Pretence } from './programs/pretended-sandbox.ts';
 import type { DaemonEvent, DaemonOrder, DaemonSettings, Outcome } from './programs/sandbox-daemon.ts';
@@ -17,6 +17,7 @@ export interface Daemon {
   readonly cgroups: string;
   start(command: SandboxCommand, profile: SandboxProfile, options?: StartOptions): Started;
   run(command: SandboxCommand, profile: SandboxProfile, options?: StartOptions): Promise<Ended>;
+  bind(command: SandboxCommand, profile: SandboxProfile): Promise<Binding | Refusal>;
   close(): Promise<void>;
   /** SIGKILL, and waits until it is gone. */
   kill(): Promise<void>;
@@ -25,6 +26,7 @@ export interface Daemon {
 export interface StartOptions {
   readonly holdOutput?: boolean;
   readonly input?: string;
+  readonly bound?: Binding;
 }
 
 export interface Started {
@@ -63,11 +65,13 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
   const child = spawnDaemon(place, options);
   const gone = once(child, 'close');
   const jobs = new Map<number, Job>();
+  const questions: ((answer: Binding | Refusal) => void)[] = [];
   const ready = Promise.withResolvers<Extract<DaemonEvent, { event: 'ready' }>>();
   createInterface({ input: child.stdout }).on('line', (line) => {
     const event = JSON.parse(line) as DaemonEvent;
     if (event.event === 'ready') ready.resolve(event);
     else if (event.event === 'refused') ready.reject(new Error(event.code));
+    else if (event.event === 'bound') questions[event.question]?.(event.answer);
     else jobs.get(event.id)?.hear(event);
   });
   void gone.then(() => ready.reject(new Error('The daemon ended.')));
@@ -75,12 +79,12 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
   child.stdin.on('error', () => {});
 
   const { launcherPid, cgroups } = await ready.promise;
-  const start: Daemon['start'] = (command, profile, { holdOutput = false, input } = {}) => {
+  const start: Daemon['start'] = (command, profile, { holdOutput = false, input, bound } = {}) => {
     const id = jobs.size + 1;
     const job = createJob();
     jobs.set(id, job);
     void gone.then(() => job.lost());
-    tell({ order: 'run', id, command, profile, holdOutput, input });
+    tell({ order: 'run', id, command, profile, holdOutput, input, bound });
     return {
       ...job.started,
       consume: () => tell({ order: 'consume', id }),
@@ -93,6 +97,10 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
     cgroups,
     start,
     run: (command, profile, runOptions) => start(command, profile, runOptions).ended,
+    bind(command, profile) {
+      tell({ order: 'bind', question: questions.length, command, profile });
+      return new Promise((resolve) => questions.push(resolve));
+    },
     async close() {
       tell({ order: 'close' });
       await gone;

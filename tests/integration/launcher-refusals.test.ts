@@ -142,7 +142,7 @@ test('a frame that is too long is skipped, and the next one is understood', asyn
   await startVictim(launcher);
   // Whatever is in it: a frame inside a frame is not one.
   const inside = encodeFrame(TO_LAUNCHER.kill, 1);
-  const size = 5 * 1024 * 1024;
+  const size = 137 * 1024 * 1024;
   const filling = Buffer.concat(Array.from({ length: Math.ceil(size / inside.length) }, () => inside)).subarray(
     0,
     size,

@@ -330,3 +330,21 @@ test.each(['palyrad', 'the launcher'] as const)('kill -9 of %s ends everything',
   await closed;
   await until(() => pids.every((pid) => !existsSync(`/proc/${pid}`)));
 });
+
+test('bytes for a wrapper are sealed: neither it nor another process of its user changes them', async () => {
+  await using launcher = await openLauncher();
+  const program = `
+import fcntl, os
+print(fcntl.fcntl(10, 1034))
+for act in (lambda: os.pwrite(10, b'x', 0), lambda: os.ftruncate(10, 1), lambda: os.pwrite(os.open('/proc/self/fd/10', os.O_RDWR), b'x', 0)):
+  try: act(); print('done')
+  except OSError as error: print(error.strerror)
+print(os.read(10, 9).decode())
+`;
+  const bytes = Buffer.from('approved!');
+  const wrapper = ['/usr/bin/python3', '-c', program];
+  const job = launch(launcher, barePlan(['/bin/true'], { wrapper, data: [{ fd: 10, bytes }] }));
+  await job.ended;
+  const refused = 'Operation not permitted';
+  expect(job.output('stdout').toString()).toBe(['15', refused, refused, refused, 'approved!', ''].join('\n'));
+});

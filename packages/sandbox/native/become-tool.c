@@ -129,7 +129,7 @@ _Noreturn void become_tool(const struct request *request, int socket, int isolat
 
 static const uint8_t *read_file(int fd, size_t *length) {
   struct stat stat;
-  if (fstat(fd, &stat) != 0 || stat.st_size <= 0 || stat.st_size > MAX_FRAME) return NULL;
+  if (fstat(fd, &stat) != 0 || stat.st_size <= 0 || stat.st_size > MAX_STAGE) return NULL;
   uint8_t *bytes = malloc((size_t)stat.st_size);
   if (bytes == NULL || pread(fd, bytes, (size_t)stat.st_size, 0) != stat.st_size) return NULL;
   *length = (size_t)stat.st_size;

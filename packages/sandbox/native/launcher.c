@@ -262,7 +262,7 @@ static void hear_stage(struct job *job) {
   for (struct cmsghdr *head = CMSG_FIRSTHDR(&message); head != NULL; head = CMSG_NXTHDR(&message, head)) {
     take_ancillary(job, head);
   }
-  if (job->said.length + (size_t)got > MAX_FRAME) {
+  if (job->said.length + (size_t)got > MAX_STAGE) {
     end_job(job, REASON_CANCELLED);
     return;
   }
@@ -536,6 +536,8 @@ static void take_frames(void) {
   }
   memmove(incoming.bytes, incoming.bytes + at, incoming.length - at);
   incoming.length -= at;
+  /* A copy of a program was in it: what is kept is copied by every fork. */
+  if (incoming.length == 0 && incoming.room > MAX_STAGE) release(&incoming);
 }
 
 static void skip_bytes(void) {

@@ -37,10 +37,12 @@ struct prepared {
   int idmap, ruleset;
 };
 
+/* SECURITY: T-04 — sealed: bubblewrap reads it as the tool's user, and who has that uid could write it meanwhile. */
 static int memory_file(const char *name, const void *bytes, size_t length) {
-  int fd = memfd_create(name, MFD_CLOEXEC);
+  const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return -1;
-  if (write_all(fd, bytes, length) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
+  if (write_all(fd, bytes, length) != 0 || lseek(fd, 0, SEEK_SET) != 0 || fcntl(fd, F_ADD_SEALS, seals) != 0) {
     close(fd);
     return -1;
   }

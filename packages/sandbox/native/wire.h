@@ -11,8 +11,10 @@
 #define WIRE_VERSION 1
 #define FRAME_HEADER 9
 #define ITEM_HEADER 6
-/* A request carries a seccomp program and small files; nothing needs more. */
-#define MAX_FRAME (4u * 1024 * 1024)
+/* A request carries a seccomp program, small files, and copies of programs: 128 MiB of these (`src/bind/open-bound-file.ts`). */
+#define MAX_FRAME (136u * 1024 * 1024)
+/* What the stage tells and is told. */
+#define MAX_STAGE (4u * 1024 * 1024)
 #define MAX_CHUNK (64u * 1024)
 
 enum to_launcher {

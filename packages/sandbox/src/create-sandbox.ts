@@ -1,4 +1,7 @@
 import type { Logger } from '@palyra/primitives';
+import type { Binding } from './bind/binding.ts';
+import { createBinder } from './bind/create-binder.ts';
+import { asChanged } from './bind/refuse-binding.ts';
 import { hostCgroupFiles } from './cgroup/cgroup-files.ts';
 import { type CgroupDriver, detectCgroups } from './cgroup/detect-cgroups.ts';
 import { prepareCgroups } from './cgroup/prepare-cgroups.ts';
@@ -7,10 +10,10 @@ import { chooseBackend, refuseToRun } from './choose-backend.ts';
 import type { SandboxCommand } from './command.ts';
 import { findLauncher } from './launcher/find-launcher.ts';
 import { type Launcher, type LauncherFacts, startLauncher } from './launcher/start-launcher.ts';
-import { createPlanner, type Planning } from './plan-command.ts';
+import { createPlanner, type Planning, rememberFiles } from './plan-command.ts';
 import type { SandboxProfile } from './profile.ts';
 import { type RunOptions, runJob } from './run-job.ts';
-import type { RunResult } from './run-result.ts';
+import type { Refusal, RunResult } from './run-result.ts';
 import { SandboxError } from './sandbox-error.ts';
 import { hostDirectories } from './survey/directory-files.ts';
 import { findBubblewrap } from './survey/find-bubblewrap.ts';
@@ -21,6 +24,8 @@ import { createSurveyor, type OperatorPlaces } from './survey/survey-host.ts';
 export interface Sandbox {
   /** Refusals and failures are values; does not throw. */
   run(command: SandboxCommand, profile: SandboxProfile, options?: RunOptions): Promise<RunResult>;
+  /** Which bytes the command would run, to be approved and given to `run`. Refusals are values; does not throw. */
+  bind(command: SandboxCommand, profile: SandboxProfile): Promise<Binding | Refusal>;
   /** What `run` would do, without doing it. */
   plan(command: SandboxCommand, profile: SandboxProfile): Planning;
   readonly about: SandboxFacts;
@@ -79,6 +84,7 @@ async function compose(launcher: Launcher, { operator, now = Date.now }: Sandbox
   await removeStale(cgroups, changes);
 
   const bubblewrap = findBubblewrap(hostSurveyFiles);
+  const groups = process.getgroups?.() ?? [];
   const surveyor = createSurveyor({
     launcher: launcher.about,
     operator,
@@ -86,21 +92,34 @@ async function compose(launcher: Launcher, { operator, now = Date.now }: Sandbox
     files: hostSurveyFiles,
     directories: hostDirectories,
     now,
-    groups: process.getgroups?.() ?? [],
+    groups,
   });
   const planner = createPlanner({ surveyor, bubblewrap });
+  const binder = createBinder({
+    launcher: launcher.about,
+    groups,
+    files: hostSurveyFiles,
+    programsOn: rememberFiles(),
+  });
+  const context = { launcher, now, cgroupDriver: cgroups.kind, readText: hostSurveyFiles.readText };
   return {
     about: { launcher: launcher.about, cgroups, bubblewrap },
     plan: (command, profile) => planner.plan(command, profile),
     async run(command, profile, run = {}) {
       const planned = planner.plan(command, profile);
-      if (planned.kind === 'refused') return planned;
-      return runJob(planned.plan, run, {
-        launcher,
-        now,
-        cgroupDriver: cgroups.kind,
-        readText: hostSurveyFiles.readText,
-      });
+      if (planned.kind === 'refused') return run.bound === undefined ? planned : asChanged(planned);
+      binder.note(planned.survey);
+      if (run.bound === undefined) return runJob(planned.plan, run, context);
+
+      const prepared = await binder.prepare({ command, profile, survey: planned.survey }, run.bound);
+      if (prepared.kind === 'refused') return prepared;
+      const { recheck, binding } = prepared;
+      const result = await runJob(planner.layOut(prepared.planned), run, { ...context, recheck });
+      return 'executor' in result ? { ...result, bound: binding } : result;
+    },
+    async bind(command, profile) {
+      const planned = planner.plan(command, profile);
+      return planned.kind === 'refused' ? planned : binder.bind({ command, profile, survey: planned.survey });
     },
     close: () => launcher.close(),
   };

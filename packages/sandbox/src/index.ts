@@ -1,3 +1,4 @@
+export type { Binding, BoundFile, Unbound } from './bind/binding.ts';
 export type { CgroupDriver } from './cgroup/detect-cgroups.ts';
 export type { SandboxCommand } from './command.ts';
 export { createSandbox, type Sandbox, type SandboxFacts, type SandboxOptions } from './create-sandbox.ts';

@@ -1,5 +1,6 @@
 import { planBubblewrap } from './backends/bubblewrap/plan.ts';
 import { planLimits } from './backends/limits/plan.ts';
+import type { PlannedCommand } from './bind/create-binder.ts';
 import { refuseMalformed } from './check-profile.ts';
 import type { SandboxCommand } from './command.ts';
 import { checkCommand } from './guard/check-command.ts';
@@ -16,6 +17,8 @@ export type Planning = { readonly kind: 'planned'; readonly plan: LaunchPlan; re
 export interface Planner {
   /** Everything that can be said without starting anything. Does not throw. */
   plan(command: SandboxCommand, profile: SandboxProfile): Planning;
+  /** Of what was planned before, when it is known which bytes shall run. */
+  layOut(planned: PlannedCommand): LaunchPlan;
 }
 
 export interface PlannerDeps {
@@ -26,7 +29,12 @@ export interface PlannerDeps {
 
 export function createPlanner({ surveyor, bubblewrap }: PlannerDeps): Planner {
   const filesFor = rememberFiles();
+  const layOut = ({ command, profile, survey }: PlannedCommand) =>
+    profile.tier === 'C' && bubblewrap !== undefined
+      ? planBubblewrap(command, profile, { ...survey, bubblewrap })
+      : planLimits(command, withoutCode(profile), survey);
   return {
+    layOut,
     plan(command, profile) {
       const malformed = refuseMalformed(command, profile);
       if (malformed !== undefined) return malformed;
@@ -39,11 +47,7 @@ export function createPlanner({ surveyor, bubblewrap }: PlannerDeps): Planner {
 
       const guarded = guard(command, profile, { survey, files: filesFor(survey.toolchains.path) });
       if (guarded !== undefined) return guarded;
-      const plan =
-        profile.tier === 'C' && bubblewrap !== undefined
-          ? planBubblewrap(command, profile, { ...survey, bubblewrap })
-          : planLimits(command, withoutCode(profile), survey);
-      return { kind: 'planned', plan, survey };
+      return { kind: 'planned', plan: layOut({ command, profile, survey }), survey };
     },
   };
 }
@@ -73,7 +77,8 @@ function withoutCode(profile: SandboxProfile): SandboxProfile {
   return { ...profile, environment: profile.environment.filter((name) => !environmentRunsCode(name)) };
 }
 
-function rememberFiles(): (path: string) => ProgramFiles {
+/** One for each search path. */
+export function rememberFiles(): (path: string) => ProgramFiles {
   const known = new Map<string, ProgramFiles>();
   return (path) => {
     const files = known.get(path) ?? createProgramFiles(path.split(':'));

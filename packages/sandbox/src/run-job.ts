@@ -1,3 +1,4 @@
+import type { Binding } from './bind/binding.ts';
 import { compare } from './facts/compare.ts';
 import type { Finding } from './facts/finding.ts';
 import type { MeasuredFacts } from './facts/measured-facts.ts';
@@ -18,6 +19,8 @@ export interface RunOptions {
   /** Told once, before the first output. */
   onStart?(running: Running): void;
   readonly signal?: AbortSignal;
+  /** What was approved: other bytes are refused. */
+  readonly bound?: Binding;
 }
 
 export interface Running {
@@ -28,6 +31,8 @@ export interface Running {
 export interface JobContext extends Omit<OutcomeContext, 'plan'> {
   readonly launcher: Launcher;
   readonly now: () => number;
+  /** Asked immediately before the word is given. */
+  readonly recheck?: () => Refusal | undefined;
 }
 
 /** Output that may be on its way before it was consumed. */
@@ -55,7 +60,10 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
   });
   const events = (finish: (result: RunResult) => void): JobEvents => ({
     facts(raw) {
-      const checked = check(raw, plan, launcher);
+      // SECURITY: T-04 — the last moment at which a file that runs in its place can be looked at.
+      const changed = context.recheck?.();
+      const checked =
+        changed === undefined ? check(raw, plan, launcher) : { kind: 'differs' as const, refusal: changed };
       if (checked.kind === 'differs') {
         refusal = checked.refusal;
         job?.kill();

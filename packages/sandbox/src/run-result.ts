@@ -1,3 +1,4 @@
+import type { Binding } from './bind/binding.ts';
 import type { MeasuredFacts } from './facts/measured-facts.ts';
 import type { Enforcement } from './launch-plan.ts';
 import type { SandboxErrorCode } from './sandbox-error.ts';
@@ -24,6 +25,8 @@ export interface Ran {
   readonly output: CapturedOutput;
   readonly usage: ResourceUse;
   readonly facts: MeasuredFacts | undefined;
+  /** What was bound and what was not, as it ran; absent when nothing was asked to be. */
+  readonly bound?: Binding;
   readonly startedAt: number;
   readonly endedAt: number;
 }

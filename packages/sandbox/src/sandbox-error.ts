@@ -3,6 +3,7 @@ import { AppError } from '@palyra/primitives';
 /** Codes are API: add one, never rename one. */
 export const SANDBOX_ERRORS = {
   'sandbox.argument_refused': 'An argument of the command reaches outside the workspace or starts another program.',
+  'sandbox.changed_since_approved': 'What would run is not what was approved.',
   'sandbox.enforcement_failed':
     'The sandbox that was started is not the one that was planned, so nothing was run in it.',
   'sandbox.executable_not_allowed': 'The profile does not allow this program.',
@@ -12,6 +13,7 @@ export const SANDBOX_ERRORS = {
   'sandbox.invalid_profile': 'The profile is malformed or contradicts itself.',
   'sandbox.launcher_failed': 'The launcher ended or gave no answer.',
   'sandbox.launcher_missing': 'There is no launcher for this machine.',
+  'sandbox.not_bindable': 'What would run cannot be tied to its bytes.',
   'sandbox.overloaded': 'Too many commands are running.',
   'sandbox.start_failed': 'The command could not be started.',
   'sandbox.unsafe_identity': 'The tool would run as root, or with groups that it must not have.',

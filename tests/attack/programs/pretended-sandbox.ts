@@ -1,9 +1,10 @@
 import type { Sandbox, SandboxOptions } from '@palyra/sandbox';
+import { createBinder } from '../../../packages/sandbox/src/bind/create-binder.ts';
 import { hostCgroupFiles } from '../../../packages/sandbox/src/cgroup/cgroup-files.ts';
 import { type CgroupDriver, detectCgroups } from '../../../packages/sandbox/src/cgroup/detect-cgroups.ts';
 import { prepareCgroups } from '../../../packages/sandbox/src/cgroup/prepare-cgroups.ts';
 import { startLauncher } from '../../../packages/sandbox/src/launcher/start-launcher.ts';
-import { createPlanner } from '../../../packages/sandbox/src/plan-command.ts';
+import { createPlanner, rememberFiles } from '../../../packages/sandbox/src/plan-command.ts';
 import { runJob } from '../../../packages/sandbox/src/run-job.ts';
 import { hostDirectories } from '../../../packages/sandbox/src/survey/directory-files.ts';
 import { hostSurveyFiles } from '../../../packages/sandbox/src/survey/survey-files.ts';
@@ -39,9 +40,15 @@ export async function createPretendedSandbox(
     groups: process.getgroups?.() ?? [],
   });
   const planner = createPlanner({ surveyor, bubblewrap: bubblewrap ?? undefined });
+  const groups = process.getgroups?.() ?? [];
+  const binder = createBinder({ launcher: about, groups, files: hostSurveyFiles, programsOn: rememberFiles() });
   return {
     about: { launcher: about, cgroups, bubblewrap: bubblewrap ?? undefined },
     plan: planner.plan,
+    async bind(command, profile) {
+      const planned = planner.plan(command, profile);
+      return planned.kind === 'refused' ? planned : binder.bind({ command, profile, survey: planned.survey });
+    },
     async run(command, profile, options = {}) {
       const planned = planner.plan(command, profile);
       if (planned.kind === 'refused') return planned;

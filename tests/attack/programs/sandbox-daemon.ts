@@ -4,8 +4,10 @@
  */
 import { createInterface } from 'node:readline';
 import {
+  type Binding,
   createSandbox,
   type OperatorPlaces,
+  type Refusal,
   type RunResult,
   type SandboxCommand,
   type SandboxProfile,
@@ -27,6 +29,13 @@ export type DaemonOrder =
       /** No piece of output counts as consumed until `consume`. */
       readonly holdOutput: boolean;
       readonly input: string | undefined;
+      readonly bound: Binding | undefined;
+    }
+  | {
+      readonly order: 'bind';
+      readonly question: number;
+      readonly command: SandboxCommand;
+      readonly profile: SandboxProfile;
     }
   | { readonly order: 'consume'; readonly id: number }
   | { readonly order: 'cancel'; readonly id: number }
@@ -41,6 +50,7 @@ type TextOf<Result> = Result extends unknown
 export type DaemonEvent =
   | { readonly event: 'ready'; readonly launcherPid: number; readonly cgroups: string }
   | { readonly event: 'refused'; readonly code: string }
+  | { readonly event: 'bound'; readonly question: number; readonly answer: Binding | Refusal }
   | { readonly event: 'started'; readonly id: number }
   | { readonly event: 'output'; readonly id: number; readonly text: string }
   | { readonly event: 'ended'; readonly id: number; readonly outcome: Outcome };
@@ -67,7 +77,10 @@ try {
     if (order.order === 'close') break;
     if (order.order === 'cancel') running.get(order.id)?.abort.abort();
     else if (order.order === 'consume') running.get(order.id)?.consume();
-    else void run(sandbox, order);
+    else if (order.order === 'bind') {
+      const { question, command, profile } = order;
+      void sandbox.bind(command, profile).then((answer) => say({ event: 'bound', question, answer }));
+    } else void run(sandbox, order);
   }
   await sandbox.close();
   process.exit(0);
@@ -77,7 +90,7 @@ try {
 
 async function run(
   sandbox: Awaited<ReturnType<typeof createSandbox>>,
-  { id, command, profile, holdOutput, input }: Extract<DaemonOrder, { order: 'run' }>,
+  { id, command, profile, holdOutput, input, bound }: Extract<DaemonOrder, { order: 'run' }>,
 ): Promise<void> {
   const abort = new AbortController();
   const consumed = Promise.withResolvers<void>();
@@ -85,6 +98,7 @@ async function run(
   const result = await sandbox.run(command, profile, {
     signal: abort.signal,
     ...(input === undefined ? {} : { input: [Buffer.from(input)] }),
+    ...(bound === undefined ? {} : { bound }),
     onStart: () => say({ event: 'started', id }),
     onOutput: (_stream, bytes) => {
       say({ event: 'output', id, text: Buffer.from(bytes.subarray(0, 4096)).toString('latin1') });

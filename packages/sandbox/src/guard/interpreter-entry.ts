@@ -12,6 +12,8 @@ export type InterpreterEntry =
       readonly does: string;
       /** Where the code stands, for the refusal's text only. */
       readonly evaluates?: CodeOptions;
+      /** Absent where the first operand is no script, or where that is not known. */
+      readonly operand?: ScriptOperand;
     }
   /** Only with certain options or subcommands. */
   | {
@@ -23,6 +25,20 @@ export type InterpreterEntry =
       /** Its first operand, or what `-e` gives, is a script in sed's language. */
       readonly script?: 'sed';
     };
+
+/** The first operand is a script. Options that are not here may take it for their value, so behind them nothing is known. */
+export interface ScriptOperand {
+  /** For whom of the entry it is so; all when absent. */
+  readonly names?: readonly string[];
+  /** Letters that stand alone, also in a cluster. */
+  readonly flags: string;
+  /** Letters at the end of a cluster whose value is the next argument. */
+  readonly valued?: string;
+  /** Long options without a value. */
+  readonly long?: readonly string[];
+  /** A long option with a value has it behind `=`. */
+  readonly equals?: boolean;
+}
 
 export interface Subcommands {
   /** Those that start no hook, editor or alias; every other one is refused. */

@@ -1,5 +1,5 @@
 import type { CodeOptions } from './code-options.ts';
-import type { InterpreterEntry } from './interpreter-entry.ts';
+import type { InterpreterEntry, ScriptOperand } from './interpreter-entry.ts';
 import { RUNS_CODE_WITH_OPTIONS } from './option-interpreters.ts';
 
 /** Run as another program by the name they are called with. */
@@ -9,8 +9,14 @@ export function interpreterEntries(names: readonly string[]): readonly Interpret
   return [...new Set(names.flatMap((name) => BY_NAME.get(name) ?? []).map(({ entry }) => entry))];
 }
 
-function always(does: string, names: string, evaluates?: CodeOptions): InterpreterEntry {
+type AlwaysEntry = Extract<InterpreterEntry, { kind: 'always' }>;
+
+function always(does: string, names: string, evaluates?: CodeOptions): AlwaysEntry {
   return { kind: 'always', does, names: names.split(' '), ...(evaluates === undefined ? {} : { evaluates }) };
+}
+
+function running(entry: AlwaysEntry, operand: ScriptOperand): AlwaysEntry {
+  return { ...entry, operand };
 }
 
 const SHELLS =
@@ -39,29 +45,60 @@ const LOADERS =
 const COMPILERS = 'cc gcc g++ c++ cpp clang clang++ clang-cpp tcc as ld gold lld collect2 gfortran gccgo gdc rustc';
 
 const RUNS_CODE: readonly InterpreterEntry[] = [
-  always('is a shell', SHELLS, { short: 'cs', valued: 'oO', long: ['--command', '--init-file', '--rcfile'] }),
+  running(always('is a shell', SHELLS, { short: 'cs', valued: 'oO', long: ['--command', '--init-file', '--rcfile'] }), {
+    names: 'sh bash dash zsh ksh ksh93 mksh lksh pdksh oksh loksh yash posh ash hush rbash'.split(' '),
+    flags: 'abefhiklmnprtuvxBCEHPT',
+    valued: 'oO',
+    long: ['--norc', '--noprofile', '--posix', '--login', '--verbose', '--restricted'],
+  }),
   always('is a shell', 'pwsh powershell powershell_ise', {
     powershell: ['encodedcommand', 'ec', 'command', 'commandwithargs', 'cwa', 'file', 'encodedarguments'],
   }),
-  always('runs Python', 'python pythonw pypy ipython jython micropython circuitpython bpython graalpy pyenv', {
-    short: 'cm',
-    valued: 'WXQ',
+  running(
+    always('runs Python', 'python pythonw pypy ipython jython micropython circuitpython bpython graalpy pyenv', {
+      short: 'cm',
+      valued: 'WXQ',
+    }),
+    { names: ['python', 'pypy'], flags: 'bBdEiIOPqRsSuvx', valued: 'WX' },
+  ),
+  running(
+    always('runs JavaScript', 'node nodejs deno bun qjs quickjs d8 jsc js rhino jjs mujs hermes electron nodemon', {
+      short: 'epr',
+      long: ['--eval', '--print', '--require', '--import', '--loader'],
+      words: ['eval', 'run', 'exec', 'x', 'repl'],
+    }),
+    {
+      names: ['node', 'nodejs'],
+      flags: '',
+      long: ['--no-warnings', '--enable-source-maps', '--trace-warnings', '--trace-uncaught', '--expose-gc'],
+      equals: true,
+    },
+  ),
+  running(always('runs Perl', 'perl raku perl6 rakudo prove', { short: 'eEMm', valued: 'IiFCx' }), {
+    names: ['perl'],
+    flags: 'lnpatTuUvwW',
   }),
-  always('runs JavaScript', 'node nodejs deno bun qjs quickjs d8 jsc js rhino jjs mujs hermes electron nodemon', {
-    short: 'epr',
-    long: ['--eval', '--print', '--require', '--import', '--loader'],
-    words: ['eval', 'run', 'exec', 'x', 'repl'],
+  running(always('runs Ruby', 'ruby irb jruby truffleruby mruby erb rbenv', { short: 'er', valued: 'CIKEW' }), {
+    names: ['ruby'],
+    flags: 'alnpvw',
   }),
-  always('runs Perl', 'perl raku perl6 rakudo prove', { short: 'eEMm', valued: 'IiFCx' }),
-  always('runs Ruby', 'ruby irb jruby truffleruby mruby erb rbenv', { short: 'er', valued: 'CIKEW' }),
-  always('runs PHP', 'php php-cgi php-fpm phpdbg hhvm', {
-    short: 'rBREF',
-    valued: 'cdz',
-    long: ['--run', '--process-code'],
+  running(
+    always('runs PHP', 'php php-cgi php-fpm phpdbg hhvm', {
+      short: 'rBREF',
+      valued: 'cdz',
+      long: ['--run', '--process-code'],
+    }),
+    { names: ['php'], flags: 'nq' },
+  ),
+  running(always('runs Lua', 'lua luajit luau texlua moon', { short: 'el' }), {
+    names: ['lua', 'luajit'],
+    flags: 'Ei',
   }),
-  always('runs Lua', 'lua luajit luau texlua moon', { short: 'el' }),
-  always('runs Tcl', 'tclsh wish jimsh expectk tclkit', { short: 'c' }),
-  always('runs R', 'r rscript littler', { short: 'e', long: ['--eval', '--file'] }),
+  running(always('runs Tcl', 'tclsh wish jimsh expectk tclkit', { short: 'c' }), { names: ['tclsh'], flags: '' }),
+  running(always('runs R', 'r rscript littler', { short: 'e', long: ['--eval', '--file'] }), {
+    names: ['rscript'],
+    flags: '',
+  }),
   always('runs Julia', 'julia', { short: 'eEL', long: ['--eval', '--print', '--load'] }),
   always(
     'runs Java',

@@ -99,6 +99,7 @@ function sandboxOf(scene: Scene): Sandbox {
       cgroups: driver,
       bubblewrap: '/usr/bin/bwrap',
     } as Sandbox['about'],
+    bind: () => Promise.resolve(NOT_FOR_AGENTS),
     plan: () => NOT_FOR_AGENTS,
     async run({ argv, environment = {} }, { startedFor }, options = {}): Promise<RunResult> {
       if (scene.refusal !== undefined) return scene.refusal;

@@ -1,3 +1,4 @@
+import type { PlacedFiles } from '../bind/placed-files.ts';
 import type { PlannedCgroupFacts } from '../cgroup/plan-cgroups.ts';
 import type { CgroupPlan, LandlockPlan, LaunchPlan, RlimitName, ToolIdentity } from '../launch-plan.ts';
 
@@ -35,6 +36,8 @@ export interface HostSurvey {
   readonly bound: readonly { readonly path: string; readonly identity: string }[];
   /** Absolute, as the tool sees it. */
   readonly program: string;
+  /** Of a command that was bound to its bytes. */
+  readonly placed?: PlacedFiles;
   readonly cgroups: {
     readonly plans: readonly CgroupPlan[];
     readonly facts: PlannedCgroupFacts;

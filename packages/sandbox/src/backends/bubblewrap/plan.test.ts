@@ -169,4 +169,23 @@ describe('the plan of a box', () => {
       }),
     );
   });
+
+  it('puts copies of bound files into the root of the box, which is read-only after that', () => {
+    const placed = {
+      files: [{ at: '/run/palyra-bound/0/x.sh', bytes: Buffer.from('true\n') }],
+      links: [{ at: '/run/palyra-bound/0/lib', target: '/work/project/lib' }],
+      inPlace: [{ path: '/usr/bin/dash', identity: '1 9' }],
+    };
+    const { wrapper = [], data, expected } = plan({ placed });
+    const file = wrapper.indexOf('/run/palyra-bound/0/x.sh');
+    const fd = data.at(-1)?.fd;
+    expect(wrapper.slice(file - 4, file + 1)).toEqual(['--perms', '0555', '--file', String(fd), placed.files[0]?.at]);
+    expect(data.at(-1)?.bytes).toEqual(Buffer.from('true\n'));
+    const link = wrapper.indexOf('/run/palyra-bound/0/lib');
+    expect(wrapper.slice(link - 2, link + 1)).toEqual(['--symlink', '/work/project/lib', '/run/palyra-bound/0/lib']);
+    const readOnly = wrapper.lastIndexOf('--remount-ro');
+    expect(wrapper[readOnly + 1]).toBe('/');
+    expect(Math.max(file, link)).toBeLessThan(readOnly);
+    expect(expected.bound).toContainEqual({ path: '/usr/bin/dash', identity: '1 9' });
+  });
 });

@@ -73,7 +73,7 @@ export function planBubblewrap(
       mounts: [...mounts.flatMap(({ expected }) => expected), ...terminalMounts],
       cgroups: cgroups.map(({ directory, settings }) => ({ directory, settings })),
       landlock: false,
-      bound: survey.bound,
+      bound: [...survey.bound, ...(survey.placed?.inPlace ?? [])],
     },
   };
 }
@@ -108,10 +108,13 @@ const ISOLATION: readonly string[] = [
 ];
 
 /** Each comes over a descriptor of its own. */
-function copiedFiles({ systemFiles }: HostSurvey) {
+function copiedFiles({ systemFiles, placed }: HostSurvey) {
   const own = BOX_FILES.map(({ path, text }) => ({ path, bytes: Buffer.from(text) }));
   const copies = systemFiles.filter((each) => each.kind === 'copy');
-  return [...own, ...copies].map(({ path, bytes }, at) => ({ fd: FIRST_FILE_FD + at, path, bytes }));
+  // SECURITY: T-04 — into the box's own root, which is read-only: a mount over a path of the workspace can be undone from outside.
+  const bound = (placed?.files ?? []).map(({ at, bytes }) => ({ path: at, bytes, mode: '0555' }));
+  const all = [...own, ...copies].map(({ path, bytes }) => ({ path, bytes, mode: '0444' }));
+  return [...all, ...bound].map((each, at) => ({ fd: FIRST_FILE_FD + at, ...each }));
 }
 
 interface PlannedMount {
@@ -137,7 +140,8 @@ function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
     ...kernelFiles(profile.limits, survey),
     tmpfs('/tmp', '1777', profile.limits),
     tmpfs(BOX_USER.home, '0700', profile.limits),
-    ...files.map(({ fd, path }) => file(fd, path)),
+    ...files.map(file),
+    ...(survey.placed?.links ?? []).map(({ at, target }) => ({ args: ['--symlink', target, at], expected: [] })),
     ...directories.map(({ path }) => bind(path, path, { writable: false })),
     ...outermost(toolchains.readOnly).map((path) =>
       bind(handOver(path, { writable: false }), path, { writable: false }),
@@ -195,8 +199,8 @@ function tmpfs(at: string, mode: string, { tmpfsBytes }: Limits): PlannedMount {
   };
 }
 
-function file(fd: number, at: string): PlannedMount {
-  return { args: ['--perms', '0444', '--file', String(fd), at], expected: [] };
+function file({ fd, path, mode }: ReturnType<typeof copiedFiles>[number]): PlannedMount {
+  return { args: ['--perms', mode, '--file', String(fd), path], expected: [] };
 }
 
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'] as const;

@@ -66,7 +66,7 @@ export function planLimits(command: SandboxCommand, profile: SandboxProfile, sur
       mounts: undefined,
       cgroups: cgroups.map(({ directory, settings }) => ({ directory, settings })),
       landlock: survey.landlock !== undefined,
-      bound: survey.bound.filter(({ path }) => path === root),
+      bound: [...survey.bound.filter(({ path }) => path === root), ...(survey.placed?.inPlace ?? [])],
     },
   };
 }

@@ -1,0 +1,38 @@
+import { posix } from 'node:path';
+
+export interface PlacedLink {
+  readonly at: string;
+  readonly target: string;
+}
+
+export interface MirrorQuestion {
+  /** Of the original: where its mount begins, and itself. */
+  readonly root: string;
+  readonly path: string;
+  /** Where the copy of `root` would be. */
+  readonly copyRoot: string;
+  readonly most: number;
+  /** Names in a directory that the tool could list. */
+  readonly list: (directory: string) => readonly string[];
+}
+
+/**
+ * Links to whatever lies beside the original, in its directory and in those above it, so that `./lib` and `../lib` are found from
+ * the copy too. They bind nothing. A directory with too many names is left out as a whole, the nearest ones come first.
+ */
+export function mirrorNeighbours({ root, path, copyRoot, most, list }: MirrorQuestion): readonly PlacedLink[] {
+  const links: PlacedLink[] = [];
+  for (let at = path; at !== root && at !== '/'; at = posix.dirname(at)) {
+    const directory = posix.dirname(at);
+    const names = list(directory).filter((name) => name !== posix.basename(at) && isNameable(name));
+    if (links.length + names.length > most) continue;
+    const copy = posix.join(copyRoot, posix.relative(root, directory));
+    links.push(...names.toSorted().map((name) => ({ at: `${copy}/${name}`, target: posix.join(directory, name) })));
+  }
+  return links;
+}
+
+/** What is no UTF-8 has another name by now. */
+function isNameable(name: string): boolean {
+  return name !== '' && name.length < 256 && !/[\0/\uFFFD]/.test(name);
+}
