@@ -9,7 +9,7 @@ const MEBIBYTE = 1024 * 1024;
 const GROWN = 500 * MEBIBYTE;
 
 const [workspace = ''] = process.argv.slice(2);
-const sandbox = await createSandbox({ operator: OPERATOR, logger: quiet });
+const sandbox = await createSandbox({ operator: OPERATOR, logger: quiet, pool: 'off' });
 const profile = profileOf('C', workspace);
 const held: Buffer[] = [];
 // Filled, or the kernel has not given it to us yet.

@@ -27,7 +27,8 @@ export default defineBenchmark<SandboxContext>({
     try {
       return {
         ...place,
-        sandbox: await createSandbox({ operator: OPERATOR, logger: quiet }),
+        // Cold: what a tier costs when nothing was started ahead.
+        sandbox: await createSandbox({ operator: OPERATOR, logger: quiet, pool: 'off' }),
         daemon: await createDaemon(place),
       };
     } catch (error) {
@@ -50,8 +51,10 @@ export default defineBenchmark<SandboxContext>({
       }),
     },
     rawBubblewrap('bwrap'),
-    tier('tier-b', 'B'),
+    pooled('tier-b', 'B'),
+    tier('tier-b-cold', 'B'),
     tier('tier-c', 'C'),
+    pooled('tier-c-pooled', 'C'),
     git('tier-c-git', 'bound'),
     git('tier-c-git-unbound', 'unbound'),
     runtimeLibrary('srt-lib'),
@@ -84,6 +87,35 @@ function git(name: string, which: 'bound' | 'unbound'): Contender<SandboxContext
       if (bound.kind === 'refused') throw new Error(bound.message);
       const options = which === 'bound' ? { bound } : {};
       return { operation: async () => succeeded(await sandbox.run(command, profile, options)) };
+    },
+  };
+}
+
+/**
+ * The latency of a command that finds a sandbox waiting: the refill is waited for between two of them, off the clock. How
+ * many commands a second there are is what the cold ones say, for each has its sandbox made.
+ */
+function pooled(name: string, which: SandboxProfile['tier']): Contender<SandboxContext> {
+  return {
+    name,
+    async prepare({ workspace }) {
+      const sandbox = await createSandbox({ operator: OPERATOR, logger: quiet });
+      const profile = profileOf(which, workspace);
+      const run = () => sandbox.run({ argv: [COMMAND] }, profile);
+      return {
+        sample: 'result',
+        async operation() {
+          // After another contender's turn those that waited may be too old, and two commands make the profile hot again.
+          while ((await sandbox.warmed()) === 0) succeeded(await run());
+          const before = performance.now();
+          const result = await run();
+          const took = performance.now() - before;
+          succeeded(result);
+          if (!('pooled' in result && result.pooled)) throw new Error('No sandbox was waiting.');
+          return took;
+        },
+        close: () => sandbox.close(),
+      };
     },
   };
 }

@@ -18,6 +18,8 @@ export interface Daemon {
   start(command: SandboxCommand, profile: SandboxProfile, options?: StartOptions): Started;
   run(command: SandboxCommand, profile: SandboxProfile, options?: StartOptions): Promise<Ended>;
   bind(command: SandboxCommand, profile: SandboxProfile): Promise<Binding | Refusal>;
+  /** When no sandbox is being started ahead: how many wait. */
+  warmed(): Promise<number>;
   close(): Promise<void>;
   /** SIGKILL, and waits until it is gone. */
   kill(): Promise<void>;
@@ -56,6 +58,8 @@ export interface DaemonOptions {
   /** The same, before it becomes an ordinary user. */
   readonly asRoot?: readonly string[];
   readonly pretence?: Pretence;
+  /** Off unless told: what waits for the next command would be left behind by each test. */
+  readonly pool?: DaemonSettings['pool'];
 }
 
 type DaemonProcess = ChildProcess & { readonly stdin: Writable; readonly stdout: Readable };
@@ -66,12 +70,14 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
   const gone = once(child, 'close');
   const jobs = new Map<number, Job>();
   const questions: ((answer: Binding | Refusal) => void)[] = [];
+  const warmed: ((waiting: number) => void)[] = [];
   const ready = Promise.withResolvers<Extract<DaemonEvent, { event: 'ready' }>>();
   createInterface({ input: child.stdout }).on('line', (line) => {
     const event = JSON.parse(line) as DaemonEvent;
     if (event.event === 'ready') ready.resolve(event);
     else if (event.event === 'refused') ready.reject(new Error(event.code));
     else if (event.event === 'bound') questions[event.question]?.(event.answer);
+    else if (event.event === 'warmed') warmed.shift()?.(event.waiting);
     else jobs.get(event.id)?.hear(event);
   });
   void gone.then(() => ready.reject(new Error('The daemon ended.')));
@@ -101,6 +107,10 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
       tell({ order: 'bind', question: questions.length, command, profile });
       return new Promise((resolve) => questions.push(resolve));
     },
+    warmed() {
+      tell({ order: 'warm' });
+      return new Promise((resolve) => warmed.push(resolve));
+    },
     async close() {
       tell({ order: 'close' });
       await gone;
@@ -120,6 +130,7 @@ function spawnDaemon(
     through = [],
     asRoot = [],
     pretence,
+    pool = 'off',
   }: DaemonOptions,
 ): DaemonProcess {
   const { home, palyraHome, checkout, node } = place;
@@ -128,6 +139,7 @@ function spawnDaemon(
     operator: { path, home, palyraHome, environment: {} },
     launcherProgram,
     pretence,
+    pool,
   };
   const script = join(checkout, 'tests/attack/programs/sandbox-daemon.ts');
   const daemon = [...through, node, '--conditions=palyra-source', script, JSON.stringify(settings)];

@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { encodeRequest } from '../../packages/sandbox/src/launcher/encode-request.ts';
+import { encodeRequest, encodeTool } from '../../packages/sandbox/src/launcher/encode-request.ts';
 import { FROM_LAUNCHER, TO_LAUNCHER } from '../../packages/sandbox/src/launcher/wire.ts';
 import { launcherVectors } from '../vectors/launcher/make-vectors.ts';
 import { barePlan } from './launched-job.ts';
@@ -87,6 +87,7 @@ const PLANTED: readonly { readonly file: string; readonly right: string; readonl
   { file: 'request.c', right: 'staged_count >= MAX_STAGED', wrong: 'staged_count > MAX_STAGED' },
   { file: 'request.c', right: 'data_count >= MAX_DATA', wrong: 'data_count > MAX_DATA' },
   { file: 'request.c', right: 'if (item->length < skip)', wrong: 'if (item->length + 1 < skip)' },
+  { file: 'request.c', right: 'tag <= ITEM_CWD', wrong: 'tag <= ITEM_WATCH' },
   { file: 'request.c', right: 'has_dots(item->bytes, item->length)', wrong: 'has_dots(item->bytes, 0)' },
 ];
 
@@ -133,7 +134,15 @@ function createRandom(seed: number): (below: number) => number {
 const VICTIM = 1;
 
 function mutatedRequest(random: (below: number) => number): Buffer {
-  const bytes = Buffer.from(encodeRequest(barePlan(['/usr/bin/true']), { stdin: random(2) === 0 }));
+  const waits = random(2) === 0 ? { toolLaterMs: 60_000 } : {};
+  return mutated(encodeRequest(barePlan(['/usr/bin/true']), { stdin: random(2) === 0, ...waits }), random);
+}
+
+function mutatedWord(random: (below: number) => number): Buffer {
+  return mutated(encodeTool(barePlan(['/usr/bin/true']).tool, { stdin: random(2) === 0 }), random);
+}
+
+function mutated(bytes: Buffer, random: (below: number) => number): Buffer {
   for (let flips = random(6); flips > 0; flips -= 1) {
     const at = random(bytes.length);
     bytes[at] = (bytes[at] ?? 0) ^ (1 << random(8));
@@ -143,11 +152,12 @@ function mutatedRequest(random: (below: number) => number): Buffer {
 
 function sendOddFrame(launcher: RawLauncher, random: (below: number) => number): void {
   const job = 2 + random(40);
-  const choice = random(10);
+  const choice = random(13);
   if (choice < 4) launcher.send(TO_LAUNCHER.start, job, mutatedRequest(random));
   else if (choice < 8) launcher.send(1 + random(9), job, Buffer.alloc(random(64), random(256)));
   else if (choice < 9) launcher.send(random(256), job, Buffer.alloc(random(2000), random(256)));
-  else launcher.send(TO_LAUNCHER.kill, job);
+  else if (choice < 10) launcher.send(TO_LAUNCHER.kill, job);
+  else launcher.send(TO_LAUNCHER.go, job, random(4) === 0 ? Buffer.alloc(0) : mutatedWord(random));
 }
 
 async function endVictim(launcher: RawLauncher): Promise<string> {

@@ -28,6 +28,8 @@ beforeAll(async () => {
       environment: {},
     },
     logger: { error: () => undefined },
+    // It would outlive each test by what waits for the next one; sandbox-pool.test.ts is about that.
+    pool: 'off',
   });
 });
 

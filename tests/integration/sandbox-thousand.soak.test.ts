@@ -29,7 +29,8 @@ async function withSandbox(workspaceOwner: number | undefined, use: (open: Opene
   const root = mkdtempSync(join(tmpdir(), 'palyra-thousand-'));
   if (workspaceOwner !== undefined) chownSync(root, workspaceOwner, workspaceOwner);
   const operator = { path: '/usr/bin:/bin', home: '/nonexistent', palyraHome: '/nonexistent/.palyra', environment: {} };
-  const sandbox = await createSandbox({ operator, logger: createCaptureLogger().logger });
+  // What waits for the next command is no remains; sandbox-pool.test.ts looks at it.
+  const sandbox = await createSandbox({ operator, logger: createCaptureLogger().logger, pool: 'off' });
   try {
     await use({ sandbox, root });
   } finally {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "texts.h"
+#include "word.h"
 
 /* One letter and a sentence: read by the launcher, shown to a person. */
 static _Noreturn void give_up(int socket, const char *what) {
@@ -105,28 +106,6 @@ static void tell_facts(const struct request *request, int socket, int isolated) 
   release(&facts);
 }
 
-static void await_word(int socket) {
-  char word;
-  ssize_t got;
-  while ((got = read(socket, &word, 1)) < 0 && errno == EINTR) continue;
-  /* SECURITY: T-20 — no word, no tool: a launcher that died meanwhile has not found everything in order. */
-  if (got != 1 || word != 'G') _exit(126);
-}
-
-_Noreturn void become_tool(const struct request *request, int socket, int isolated) {
-  if (request->has_terminal) take_terminal(socket);
-  if (chdir(request->cwd) != 0) give_up(socket, "the working directory cannot be entered");
-  umask(022);
-  set_limits(request, socket);
-  if (isolated) limit_init(request, socket);
-  tell_facts(request, socket, isolated);
-  await_word(socket);
-  /* SECURITY: T-19 — nothing of ours is open in the tool; the socket closes by itself, which says that it runs. */
-  if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) give_up(socket, "descriptors could not be closed");
-  execve(request->tool_path, request->args, request->env);
-  give_up(socket, "the program could not be executed");
-}
-
 static const uint8_t *read_file(int fd, size_t *length) {
   struct stat stat;
   if (fstat(fd, &stat) != 0 || stat.st_size <= 0 || stat.st_size > MAX_STAGE) return NULL;
@@ -134,6 +113,43 @@ static const uint8_t *read_file(int fd, size_t *length) {
   if (bytes == NULL || pread(fd, bytes, (size_t)stat.st_size, 0) != stat.st_size) return NULL;
   *length = (size_t)stat.st_size;
   return bytes;
+}
+
+static void enter_directory(const struct request *request, int socket) {
+  if (chdir(request->cwd) != 0) give_up(socket, "the working directory cannot be entered");
+}
+
+/* A pipe was made before it was known whether there is input. Programs tell an empty one from /dev/null: ripgrep reads it
+ * instead of the directory. */
+static void drop_input(int socket) {
+  int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0) give_up(socket, "there is no /dev/null");
+}
+
+static const struct request *tool_named_later(int file, int socket) {
+  static struct request named;
+  size_t length = 0;
+  const uint8_t *bytes = file < 0 ? NULL : read_file(file, &length);
+  if (bytes == NULL || parse_tool(bytes, length, &named) != NULL) give_up(socket, "the tool is unreadable");
+  if (!named.has_stdin) drop_input(socket);
+  enter_directory(&named, socket);
+  return &named;
+}
+
+_Noreturn void become_tool(const struct request *request, int socket, int isolated) {
+  int named_in;
+  if (request->has_terminal) take_terminal(socket);
+  if (!request->is_later) enter_directory(request, socket);
+  umask(022);
+  set_limits(request, socket);
+  if (isolated) limit_init(request, socket);
+  tell_facts(request, socket, isolated);
+  if (!await_word(socket, &named_in)) _exit(126);
+  if (request->is_later) request = tool_named_later(named_in, socket);
+  /* SECURITY: T-19 — nothing of ours is open in the tool; the socket closes by itself, which says that it runs. */
+  if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) give_up(socket, "descriptors could not be closed");
+  execve(request->tool_path, request->args, request->env);
+  give_up(socket, "the program could not be executed");
 }
 
 int stage_main(void) {

@@ -24,17 +24,18 @@ struct job {
   struct started fds;
   pid_t tool; /* as the host sees it */
   int tool_pidfd;
+  int mounts; /* the sandbox's mount namespace, of one that waits for its tool; -1 otherwise */
   /* What the process that becomes the tool has said so far. */
   struct buffer said;
   char failure[256];
   int landlock_rules;
   int tmpfs[MAX_TMPFS];
   int tmpfs_count;
-  int is_wrapped, has_terminal;
+  int is_wrapped, has_terminal, is_later;
   uint64_t credit;
   struct buffer input; /* not yet written */
   int input_ends;
-  uint64_t started_us, wall_deadline_us, idle_us, idle_deadline_us;
+  uint64_t started_us, wall_us, wall_deadline_us, idle_us, idle_deadline_us;
   uint64_t output_limit, output_bytes;
   enum reason reason;
   int is_killed;

@@ -22,6 +22,7 @@
 #include "job-cgroups.h"
 #include "landlock-rules.h"
 #include "texts.h"
+#include "word.h"
 
 #define CONTROL 3
 #define MAX_JOBS 256
@@ -105,6 +106,15 @@ static void end_job(struct job *job, enum reason reason) {
   kill(job->fds.keeper, SIGTERM);
 }
 
+/* The word for it was none: it never runs, and says why. */
+static void refuse_job(struct job *job, const char *why) {
+  if (job->is_killed || job->has_report) return;
+  job->is_killed = 1;
+  snprintf(job->failure, sizeof job->failure, "%s", why);
+  stop_forking(job);
+  kill(job->fds.keeper, SIGTERM);
+}
+
 static void forget_job(struct job *job) {
   close_fd(&job->fds.input);
   close_fd(&job->fds.output);
@@ -112,6 +122,7 @@ static void forget_job(struct job *job) {
   close_fd(&job->fds.stage);
   close_fd(&job->fds.report);
   close_fd(&job->tool_pidfd);
+  close_fd(&job->mounts);
   while (job->tmpfs_count > 0) close(job->tmpfs[--job->tmpfs_count]);
   release(&job->said);
   release(&job->input);
@@ -128,6 +139,12 @@ static const char *begin(struct job *job) {
   return start_job(&request, &host, &job->fds);
 }
 
+static void start_clock(struct job *job) {
+  job->started_us = now_us();
+  job->wall_deadline_us = job->wall_us == 0 ? 0 : job->started_us + job->wall_us;
+  job->idle_deadline_us = job->idle_us == 0 ? 0 : job->started_us + job->idle_us;
+}
+
 static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
   struct job *job = free_place();
   const char *fault = parse_request(payload, length, &request);
@@ -141,7 +158,7 @@ static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
   memset(job, 0, sizeof *job);
   job->fds = (struct started){.keeper = -1, .input = -1, .output = -1, .errors = -1, .stage = -1, .report = -1};
   job->id = id;
-  job->tool_pidfd = -1;
+  job->tool_pidfd = job->mounts = -1;
   job->is_wrapped = request.wrapper_count > 0;
   job->has_terminal = request.has_terminal;
   fault = begin(job);
@@ -152,10 +169,14 @@ static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
     return;
   }
   job->phase = JOB_PREPARING;
-  job->started_us = now_us();
-  job->wall_deadline_us = request.wall_ms == 0 ? 0 : job->started_us + request.wall_ms * 1000;
+  job->is_later = request.is_later;
+  job->wall_us = request.wall_ms * 1000;
   job->idle_us = request.idle_ms * 1000;
-  job->idle_deadline_us = job->idle_us == 0 ? 0 : job->started_us + job->idle_us;
+  start_clock(job);
+  if (job->is_later) {
+    job->wall_deadline_us = job->started_us + request.later_ms * 1000;
+    job->idle_deadline_us = 0;
+  }
   job->output_limit = request.output_bytes;
   job->cpu_limit_ms = request.cpu_ms;
   job->cpu_counter = request.cpu_counter == NULL ? NULL : strdup(request.cpu_counter);
@@ -198,6 +219,14 @@ static pid_t parent_of_tool(pid_t tool) {
   return line == NULL ? 0 : atoi(line + strlen("\nPPid:"));
 }
 
+/* Taking all of its mounts apart takes longer than a small tool runs. The last process in there would do it before anybody
+ * hears that it has ended; held by us, they are taken apart when the end was told. */
+static int hold_mounts(pid_t tool) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%d/ns/mnt", tool);
+  return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 static void tell_facts(struct job *job) {
   struct buffer facts = {0};
   uint8_t rules[4];
@@ -216,6 +245,7 @@ static void tell_facts(struct job *job) {
   send_frame(FRAME_FACTS, job->id, facts.bytes, facts.length);
   release(&facts);
   job->tool_pidfd = (int)syscall(SYS_pidfd_open, job->tool, 0);
+  if (job->is_later && job->is_wrapped) job->mounts = hold_mounts(job->tool);
   job->phase = JOB_MEASURED;
 }
 
@@ -272,11 +302,29 @@ static void hear_stage(struct job *job) {
   if (job->said.length - 5 >= read_u32(job->said.bytes + 1)) tell_facts(job);
 }
 
-static void on_go(struct job *job) {
-  if (job->phase != JOB_MEASURED) return;
+/* NULL, or why it is no word for this job. */
+static const char *check_word(struct job *job, const uint8_t *payload, size_t length) {
+  /* SECURITY: T-03 — what was decided and compared is what runs: nobody names another tool afterwards. */
+  if (!job->is_later) return length == 0 ? NULL : "The tool was named before.";
+  const char *fault = parse_tool(payload, length, &request);
+  if (fault == NULL && !request.has_stdin) close_fd(&job->fds.input);
+  release_request(&request);
+  return fault;
+}
+
+static void on_go(struct job *job, const uint8_t *payload, size_t length) {
+  if (job->phase != JOB_MEASURED || job->fds.stage < 0 || job->is_killed) return;
+  const char *fault = check_word(job, payload, length);
+  /* Who cannot be told has not been started, and is never taken for it. */
+  if (fault == NULL && give_word(job->fds.stage, payload, length) != 0) fault = "The process that waits for its word is gone.";
+  if (fault != NULL) {
+    refuse_job(job, fault);
+    return;
+  }
   job->phase = JOB_STARTING;
   release(&job->said);
-  if (send(job->fds.stage, "G", 1, MSG_NOSIGNAL) != 1) end_job(job, REASON_CANCELLED);
+  /* Whoever waited for a tool has not run one yet. */
+  if (job->is_later) start_clock(job);
 }
 
 /* Streams. */
@@ -343,7 +391,8 @@ static void on_input(struct job *job, const uint8_t *bytes, size_t length) {
 /* Who may not speak is not idle: the time begins anew when it may. */
 static void on_credit(struct job *job, const uint8_t *payload, size_t length) {
   if (length != 4) return;
-  if (job->credit == 0 && job->idle_us != 0) job->idle_deadline_us = now_us() + job->idle_us;
+  int is_waiting = job->is_later && job->phase < JOB_STARTING;
+  if (job->credit == 0 && job->idle_us != 0 && !is_waiting) job->idle_deadline_us = now_us() + job->idle_us;
   job->credit += read_u32(payload);
 }
 
@@ -427,6 +476,8 @@ static void tell_end(struct job *job) {
     send_frame(FRAME_ENDED, job->id, ended.bytes, ended.length);
     release(&ended);
   }
+  /* Nothing of the tool is left; what is ours is put away when it was told. Should palyrad be gone, the loop sees it next. */
+  if (job->is_later) (void)flush_outgoing();
   waitpid(job->fds.keeper, NULL, 0);
   forget_job(job);
 }
@@ -504,7 +555,7 @@ static void on_frame(uint8_t kind, uint32_t id, const uint8_t *payload, size_t l
   /* It has ended meanwhile; palyrad will read that in a moment. */
   if (job == NULL) return;
   switch (kind) {
-    case FRAME_GO: on_go(job); break;
+    case FRAME_GO: on_go(job, payload, length); break;
     case FRAME_KILL: end_job(job, REASON_CANCELLED); break;
     case FRAME_STDIN: on_input(job, payload, length); break;
     case FRAME_STDIN_END:
@@ -591,7 +642,8 @@ static int poll_timeout(uint64_t now) {
     if (job->phase == JOB_FREE || job->is_killed) continue;
     if (job->wall_deadline_us != 0 && job->wall_deadline_us < next) next = job->wall_deadline_us;
     if (job->idle_deadline_us != 0 && job->credit > 0 && job->idle_deadline_us < next) next = job->idle_deadline_us;
-    if (job->cpu_limit_ms != 0 && now + TICK_US < next) next = now + TICK_US;
+    /* Who only waits uses none. */
+    if (job->cpu_limit_ms != 0 && job->phase == JOB_RUNNING && now + TICK_US < next) next = now + TICK_US;
   }
   if (next == UINT64_MAX) return -1;
   uint64_t wait = next <= now ? 0 : (next - now) / 1000 + 1;
@@ -618,7 +670,7 @@ static void settle_jobs(void) {
   for (int at = 0; at < MAX_JOBS; at += 1) {
     struct job *job = &jobs[at];
     if (job->phase == JOB_FREE) continue;
-    watch(job, now);
+    if (!job->has_report) watch(job, now);
     if (has_ended(job)) tell_end(job);
   }
 }

@@ -223,6 +223,11 @@ static void add_item(struct parser *p, const struct item *item) {
       add_text(p, item, r->tmpfs, &r->tmpfs_count, MAX_TMPFS);
       break;
     case ITEM_BOUND: add_text(p, item, r->bound, &r->bound_count, MAX_BOUND); break;
+    case ITEM_LATER:
+      if (!exactly(p, item, 8)) break;
+      r->is_later = 1;
+      r->later_ms = read_u64(item->bytes);
+      break;
     case ITEM_WRAPPER_ARG: add_text(p, item, r->wrapper, &r->wrapper_count, MAX_ARGS); break;
     case ITEM_IDENTITY:
       if (!exactly(p, item, 8)) break;
@@ -278,22 +283,41 @@ static void settle_strings(struct request *r) {
   }
 }
 
-const char *parse_request(const uint8_t *bytes, size_t length, struct request *request) {
+/* SECURITY: T-03 — a sandbox that was compared with its plan stays that one: with the word comes a tool, and no more. */
+static int names_tool(uint16_t tag) { return tag <= ITEM_CWD || tag == ITEM_STDIN; }
+
+static const char *parse(const uint8_t *bytes, size_t length, struct request *request, int only_tool) {
   memset(request, 0, sizeof *request);
   struct parser parser = {.request = request, .fault = NULL};
   struct cursor cursor = {.at = bytes, .left = length};
   struct item item;
   int found;
   while ((found = next_item(&cursor, &item)) == 1) {
+    if (only_tool && !names_tool(item.tag)) return "The word says more than what the tool is.";
     add_item(&parser, &item);
     if (parser.fault != NULL) return parser.fault;
-    if (item.tag <= ITEM_BOUND) append_item(&request->for_stage, item.tag, item.bytes, item.length);
+    if (item.tag <= ITEM_LATER && !only_tool) append_item(&request->for_stage, item.tag, item.bytes, item.length);
   }
   if (found < 0) return "The request is cut off.";
   if (request->for_stage.failed || request->strings.failed) return "There is no memory for the request.";
   settle_strings(request);
-  if (request->tool_path == NULL || request->arg_count == 0 || request->cwd == NULL) return "The request names no tool.";
   return NULL;
+}
+
+static int has_tool(const struct request *request) {
+  return request->tool_path != NULL && request->arg_count > 0 && request->cwd != NULL;
+}
+
+const char *parse_request(const uint8_t *bytes, size_t length, struct request *request) {
+  const char *fault = parse(bytes, length, request, 0);
+  if (fault == NULL && !request->is_later && !has_tool(request)) return "The request names no tool.";
+  return fault;
+}
+
+const char *parse_tool(const uint8_t *bytes, size_t length, struct request *request) {
+  const char *fault = parse(bytes, length, request, 1);
+  if (fault == NULL && !has_tool(request)) return "The word names no tool.";
+  return fault;
 }
 
 void release_request(struct request *request) {

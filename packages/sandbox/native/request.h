@@ -60,7 +60,8 @@ struct request {
   char *wrapper[MAX_ARGS + 1];
   int arg_count, env_count, wrapper_count;
   char *cwd;
-  int has_terminal, has_identity, has_stdin;
+  int has_terminal, has_identity, has_stdin, is_later;
+  uint64_t later_ms;
   uint16_t rows, columns;
   uint32_t uid, gid;
   struct rlimit_request rlimits[MAX_RLIMITS];
@@ -94,6 +95,8 @@ struct request {
 
 /* NULL, or why it is refused: a static sentence. `release_request` afterwards in either case. */
 const char *parse_request(const uint8_t *bytes, size_t length, struct request *request);
+/* The same for what comes with the word: a tool, and nothing that was measured and compared before. */
+const char *parse_tool(const uint8_t *bytes, size_t length, struct request *request);
 void release_request(struct request *request);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_VERSION 1
+#define WIRE_VERSION 2
 #define FRAME_HEADER 9
 #define ITEM_HEADER 6
 /* A request carries a seccomp program, small files, and copies of programs: 128 MiB of these (`src/bind/open-bound-file.ts`). */
@@ -37,7 +37,8 @@ enum from_launcher {
   FRAME_FAILED = 134,
 };
 
-/* Items of FRAME_START. Those up to ITEM_BOUND are also in the file that the stage reads. */
+/* Items of FRAME_START. Those up to ITEM_LATER are also in the file that the stage reads. The first four and ITEM_STDIN are
+ * also those of FRAME_GO, for a job that was started with ITEM_LATER. */
 enum start_item {
   ITEM_TOOL_PATH = 1,
   ITEM_TOOL_ARG = 2,
@@ -47,6 +48,7 @@ enum start_item {
   ITEM_RLIMIT = 6,   /* resource u8, soft u64, hard u64 */
   ITEM_TMPFS = 7,    /* a path in the sandbox; whether it is full is looked at when the tool has ended */
   ITEM_BOUND = 8,    /* a path in the sandbox; what is there is told before the start */
+  ITEM_LATER = 9,    /* ms u64: what the tool is comes with the word, for which it waits no longer than this */
   ITEM_WRAPPER_ARG = 16,
   ITEM_IDENTITY = 17,       /* uid u32, gid u32 */
   ITEM_STAGED = 18,         /* flags u8, name, NUL, source */

@@ -1,6 +1,6 @@
 import type { Logger } from '@palyra/primitives';
 import type { Binding } from './bind/binding.ts';
-import { createBinder } from './bind/create-binder.ts';
+import { createBinder, type PlannedCommand } from './bind/create-binder.ts';
 import { asChanged } from './bind/refuse-binding.ts';
 import { hostCgroupFiles } from './cgroup/cgroup-files.ts';
 import { type CgroupDriver, detectCgroups } from './cgroup/detect-cgroups.ts';
@@ -11,8 +11,12 @@ import type { SandboxCommand } from './command.ts';
 import { findLauncher } from './launcher/find-launcher.ts';
 import { type Launcher, type LauncherFacts, startLauncher } from './launcher/start-launcher.ts';
 import { createPlanner, type Planning, rememberFiles } from './plan-command.ts';
+import type { PoolSettings } from './pool/shelves.ts';
+import { hostStampFiles } from './pool/stamp-files.ts';
+import { createWarmPool, DEFAULT_POOL, type WarmPool } from './pool/warm-pool.ts';
+import { warmUp } from './pool/warm-sandbox.ts';
 import type { SandboxProfile } from './profile.ts';
-import { type RunOptions, runJob } from './run-job.ts';
+import { type JobContext, type RunOptions, runJob } from './run-job.ts';
 import type { Refusal, RunResult } from './run-result.ts';
 import { SandboxError } from './sandbox-error.ts';
 import { hostDirectories } from './survey/directory-files.ts';
@@ -29,6 +33,8 @@ export interface Sandbox {
   /** What `run` would do, without doing it. */
   plan(command: SandboxCommand, profile: SandboxProfile): Planning;
   readonly about: SandboxFacts;
+  /** Resolves when no sandbox is being started ahead of its command; how many wait for one then. */
+  warmed(): Promise<number>;
   /** Ends everything that runs. */
   close(): Promise<void>;
 }
@@ -45,6 +51,8 @@ export interface SandboxOptions {
   readonly now?: () => number;
   /** Where the launcher is; found beside this package when absent. */
   readonly launcherProgram?: string;
+  /** Sandboxes that are started ahead, for profiles that are used again and again; what is not said is the default. */
+  readonly pool?: Partial<PoolSettings> | 'off';
 }
 
 /**
@@ -77,7 +85,10 @@ function refuseOtherSystems(): void {
   throw new SandboxError(refusal.code, refusal.message, refusal.fix === undefined ? {} : { fix: refusal.fix });
 }
 
-async function compose(launcher: Launcher, { operator, now = Date.now }: SandboxOptions): Promise<Sandbox> {
+async function compose(
+  launcher: Launcher,
+  { operator, now = Date.now, pool: wanted = {} }: SandboxOptions,
+): Promise<Sandbox> {
   const changes = hostCgroupFiles();
   const cgroups = prepareCgroups(detectCgroups(changes), changes);
   // SECURITY: T-16 — a launcher that was killed could not remove its cgroups, nor what still ran in them.
@@ -101,7 +112,16 @@ async function compose(launcher: Launcher, { operator, now = Date.now }: Sandbox
     files: hostSurveyFiles,
     programsOn: rememberFiles(),
   });
-  const context = { launcher, now, cgroupDriver: cgroups.kind, readText: hostSurveyFiles.readText };
+  const pool = wanted === 'off' ? undefined : openPool(launcher, now, { ...DEFAULT_POOL, ...wanted });
+  const context: JobContext = { launcher, now, cgroupDriver: cgroups.kind, readText: hostSurveyFiles.readText };
+  // Never from the pool: what is bound lies in a sandbox of its own, which is laid out for it.
+  const runBound = async (planned: PlannedCommand, approved: Binding, run: RunOptions): Promise<RunResult> => {
+    const prepared = await binder.prepare(planned, approved);
+    if (prepared.kind === 'refused') return prepared;
+    const { recheck, binding } = prepared;
+    const result = await runJob(planner.layOut(prepared.planned), run, { ...context, recheck });
+    return 'executor' in result ? { ...result, bound: binding } : result;
+  };
   return {
     about: { launcher: launcher.about, cgroups, bubblewrap },
     plan: (command, profile) => planner.plan(command, profile),
@@ -109,18 +129,34 @@ async function compose(launcher: Launcher, { operator, now = Date.now }: Sandbox
       const planned = planner.plan(command, profile);
       if (planned.kind === 'refused') return run.bound === undefined ? planned : asChanged(planned);
       binder.note(planned.survey);
-      if (run.bound === undefined) return runJob(planned.plan, run, context);
-
-      const prepared = await binder.prepare({ command, profile, survey: planned.survey }, run.bound);
-      if (prepared.kind === 'refused') return prepared;
-      const { recheck, binding } = prepared;
-      const result = await runJob(planner.layOut(prepared.planned), run, { ...context, recheck });
-      return 'executor' in result ? { ...result, bound: binding } : result;
+      if (run.bound !== undefined) return runBound({ command, profile, survey: planned.survey }, run.bound, run);
+      // A terminal is made with the sandbox, and its size is the caller's.
+      if (pool === undefined || command.terminal !== undefined) return runJob(planned.plan, run, context);
+      const use = pool.use(planned.plan, () => planner.plan(command, profile));
+      const result = await runJob(planned.plan, run, { ...context, takeWarm: use.take });
+      use.done();
+      return result;
     },
     async bind(command, profile) {
       const planned = planner.plan(command, profile);
       return planned.kind === 'refused' ? planned : binder.bind({ command, profile, survey: planned.survey });
     },
-    close: () => launcher.close(),
+    warmed: async () => (await pool?.settled()) ?? 0,
+    close() {
+      pool?.close();
+      return launcher.close();
+    },
   };
+}
+
+/** How long a sandbox may take until it waits. */
+const PREPARATION_MS = 30_000;
+
+function openPool(launcher: Launcher, now: () => number, settings: PoolSettings): WarmPool {
+  const lifeMs = Math.ceil(settings.maxAgeMs) + PREPARATION_MS;
+  return createWarmPool({
+    warmUp: (plan) => warmUp(plan, { launcher, files: hostStampFiles, lifeMs }),
+    now,
+    settings,
+  });
 }

@@ -10,6 +10,7 @@ const ran = (stderr: string, stdout = ''): Ran => ({
   usage: { wallMs: 1, userMs: 1, systemMs: 1, maxRssBytes: 1, outputBytes: 1 },
   facts: undefined,
   startedAt: 0,
+  pooled: false,
   endedAt: 1,
 });
 const failed = (stderr: string, stdout = ''): RunResult => ({ kind: 'completed', exitCode: 1, ...ran(stderr, stdout) });

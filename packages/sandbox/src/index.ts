@@ -6,6 +6,7 @@ export type { MeasuredFacts, ProcessFacts } from './facts/measured-facts.ts';
 export { type Hint, type HintKind, hintsFor } from './hints.ts';
 export type { LaunchPlan } from './launch-plan.ts';
 export type { Planning } from './plan-command.ts';
+export type { PoolSettings } from './pool/shelves.ts';
 export type { BubblewrapFacts, HostReport, LayerReport, TierReport } from './probe/host-report.ts';
 export { createReportStore, type ReportStore } from './probe/report-store.ts';
 export { type ProbeDeps, probeHost } from './probe-host.ts';

@@ -63,6 +63,7 @@ const RAN: Ran = {
   usage: { wallMs: 70, userMs: 10, systemMs: 5, maxRssBytes: 4096, outputBytes: 3 },
   facts: undefined,
   startedAt: 1,
+  pooled: false,
   endedAt: 2,
 };
 

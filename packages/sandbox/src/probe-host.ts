@@ -66,7 +66,7 @@ async function open({ operator, logger, launcherProgram }: ProbeDeps): Promise<O
   try {
     // Without one this throws, and says what to do.
     const found = program === undefined ? {} : { launcherProgram: program };
-    const sandbox = await createSandbox({ operator, logger, ...found });
+    const sandbox = await createSandbox({ operator, logger, pool: 'off', ...found });
     return { kind: 'open', sandbox, launcherSha256: program === undefined ? '' : sha256Hex(readFileSync(program)) };
   } catch (error) {
     if (!(error instanceof SandboxError)) throw error;

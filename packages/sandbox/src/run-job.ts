@@ -8,6 +8,7 @@ import { failedToStart, launcherGone, notStarted, type OutcomeContext, outcomeOf
 import type { LaunchPlan } from './launch-plan.ts';
 import type { EndReport } from './launcher/decode-reports.ts';
 import { CLOSED, type Job, type JobEvents, type Launcher } from './launcher/start-launcher.ts';
+import type { WarmSandbox } from './pool/warm-sandbox.ts';
 import type { CapturedOutput, Ran, Refusal, RunResult } from './run-result.ts';
 import { SandboxError } from './sandbox-error.ts';
 
@@ -33,6 +34,8 @@ export interface JobContext extends Omit<OutcomeContext, 'plan'> {
   readonly now: () => number;
   /** Asked immediately before the word is given. */
   readonly recheck?: () => Refusal | undefined;
+  /** One that was started ahead for this plan, if there is one. Asked once, when the command begins. */
+  takeWarm?(): WarmSandbox | undefined;
 }
 
 /** Output that may be on its way before it was consumed. */
@@ -48,6 +51,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
   let facts: MeasuredFacts | undefined;
   let refusal: Refusal | undefined;
   let job: Job | undefined;
+  let warm: WarmSandbox | undefined;
 
   const ran = (report?: EndReport): Ran => ({
     executor: plan.executor,
@@ -55,9 +59,25 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
     output: output.taken(),
     usage: usageOf(report, outcome),
     facts,
+    pooled: warm !== undefined,
     startedAt,
     endedAt: now(),
   });
+  const mayBegin = (measured: MeasuredFacts): boolean => {
+    facts = measured;
+    const resize = (rows: number, columns: number) => job?.resize(rows, columns);
+    return callerTakes(() => options.onStart?.({ facts: measured, resize }));
+  };
+  const stdin = options.input !== undefined;
+  const start = (heard: JobEvents): Job => {
+    warm = context.takeWarm?.();
+    if (warm === undefined) return launcher.start(plan, heard, { stdin });
+    job = warm.adopt(heard);
+    // SECURITY: T-20 — its facts were compared with a plan of the same key, and its mounts are those that were measured.
+    if (mayBegin(warm.facts)) job.go({ ...plan.tool, stdin });
+    else job.kill();
+    return job;
+  };
   const events = (finish: (result: RunResult) => void): JobEvents => ({
     facts(raw) {
       // SECURITY: T-04 — the last moment at which a file that runs in its place can be looked at.
@@ -69,9 +89,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
         job?.kill();
         return;
       }
-      ({ facts } = checked);
-      const running = { facts, resize: (rows: number, columns: number) => job?.resize(rows, columns) };
-      if (callerTakes(() => options.onStart?.(running))) job?.go();
+      if (mayBegin(checked.facts)) job?.go();
       else job?.kill();
     },
     output(stream, bytes) {
@@ -105,16 +123,16 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
       finish({ kind: 'cancelled', ...ran() });
       return;
     }
+    options.signal?.addEventListener('abort', cancel, { once: true });
     try {
-      job = launcher.start(plan, events(finish), { stdin: options.input !== undefined });
+      job = start(events(finish));
     } catch (error) {
       if (!(error instanceof SandboxError)) throw error;
       finish(launcherGone(error));
       return;
     }
-    options.signal?.addEventListener('abort', cancel, { once: true });
     job.allow(OUTPUT_WINDOW);
-    if (options.input !== undefined) void input.feed(job);
+    if (stdin) void input.feed(job);
   });
 }
 

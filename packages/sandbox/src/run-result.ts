@@ -27,6 +27,8 @@ export interface Ran {
   readonly facts: MeasuredFacts | undefined;
   /** What was bound and what was not, as it ran; absent when nothing was asked to be. */
   readonly bound?: Binding;
+  /** Whether the sandbox was started, and its facts measured, before the command was there. */
+  readonly pooled: boolean;
   readonly startedAt: number;
   readonly endedAt: number;
 }

@@ -55,6 +55,7 @@ export async function createPretendedSandbox(
       const context = { launcher, now: Date.now, cgroupDriver: cgroups.kind, readText: hostSurveyFiles.readText };
       return runJob(planned.plan, options, context);
     },
+    warmed: async () => 0,
     close: () => launcher.close(),
   };
 }

@@ -10,6 +10,7 @@ import {
   type Refusal,
   type RunResult,
   type SandboxCommand,
+  type SandboxOptions,
   type SandboxProfile,
 } from '@palyra/sandbox';
 import { createPretendedSandbox, type Pretence } from './pretended-sandbox.ts';
@@ -18,6 +19,7 @@ export interface DaemonSettings {
   readonly operator: OperatorPlaces;
   readonly launcherProgram: string;
   readonly pretence: Pretence | undefined;
+  readonly pool: NonNullable<SandboxOptions['pool']>;
 }
 
 export type DaemonOrder =
@@ -39,6 +41,8 @@ export type DaemonOrder =
     }
   | { readonly order: 'consume'; readonly id: number }
   | { readonly order: 'cancel'; readonly id: number }
+  /** Answered with `warmed` when no sandbox is being started ahead. */
+  | { readonly order: 'warm' }
   | { readonly order: 'close' };
 
 /** A result without bytes: its output is text. */
@@ -51,6 +55,7 @@ export type DaemonEvent =
   | { readonly event: 'ready'; readonly launcherPid: number; readonly cgroups: string }
   | { readonly event: 'refused'; readonly code: string }
   | { readonly event: 'bound'; readonly question: number; readonly answer: Binding | Refusal }
+  | { readonly event: 'warmed'; readonly waiting: number }
   | { readonly event: 'started'; readonly id: number }
   | { readonly event: 'output'; readonly id: number; readonly text: string }
   | { readonly event: 'ended'; readonly id: number; readonly outcome: Outcome };
@@ -76,6 +81,7 @@ try {
     const order = JSON.parse(line) as DaemonOrder;
     if (order.order === 'close') break;
     if (order.order === 'cancel') running.get(order.id)?.abort.abort();
+    else if (order.order === 'warm') void sandbox.warmed().then((waiting) => say({ event: 'warmed', waiting }));
     else if (order.order === 'consume') running.get(order.id)?.consume();
     else if (order.order === 'bind') {
       const { question, command, profile } = order;

@@ -8,7 +8,7 @@ import { jobNameOf } from '../../../packages/sandbox/src/cgroup/job-name.ts';
 import { planCgroups } from '../../../packages/sandbox/src/cgroup/plan-cgroups.ts';
 import type { SandboxCommand } from '../../../packages/sandbox/src/command.ts';
 import type { LaunchPlan } from '../../../packages/sandbox/src/launch-plan.ts';
-import { encodeRequest } from '../../../packages/sandbox/src/launcher/encode-request.ts';
+import { encodeRequest, encodeTool } from '../../../packages/sandbox/src/launcher/encode-request.ts';
 import { DEFAULT_LIMITS, type SandboxProfile } from '../../../packages/sandbox/src/profile.ts';
 import type { HostSurvey } from '../../../packages/sandbox/src/survey/host-survey.ts';
 
@@ -20,6 +20,10 @@ export function launcherVectors(): ReadonlyMap<string, Buffer> {
     ['tier-c-ordinary-user.bin', encodeRequest(tierC(ORDINARY), { stdin: false })],
     ['tier-c-root.bin', encodeRequest(tierC(ROOT), { stdin: true })],
     ['tier-c-terminal.bin', encodeRequest(tierC(ROOT, { rows: 24, columns: 80 }), { stdin: true })],
+    ['tier-c-waiting.bin', encodeRequest(tierC(ROOT), { stdin: true, toolLaterMs: 60_000 })],
+    // Not a request: what comes with the word to one that waits.
+    ['word-tool.bin', encodeTool(tierC(ROOT).tool, { stdin: false })],
+    ['word-tool-with-input.bin', encodeTool(tierC(ORDINARY).tool, { stdin: true })],
   ]);
 }
 

@@ -1,9 +1,9 @@
-/* The parser of requests against requests that went wrong, under the sanitizers:
+/* The parser of requests, and of what comes with the word, against those that went wrong, under the sanitizers:
  *
  *   fuzz-request SEED COUNT FILE...
  *
- * Parses each file, then COUNT mutations of them, the same ones for the same seed. Whatever the parser accepts must also
- * hold what the launcher relies on. Prints how many there were and how many of them were accepted. */
+ * Parses each file, then COUNT mutations of them, the same ones for the same seed, each as both. Whatever the parser accepts
+ * must also hold what the launcher relies on. Prints how many there were and how many of them were accepted. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,10 +92,14 @@ static void check_data(const struct input *input) {
   }
 }
 
-static void check_accepted(const struct input *input) {
+static void check_tool(void) {
   check_path(request.tool_path);
   check_path(request.cwd);
   check(request.arg_count > 0, "there is no program");
+}
+
+static void check_accepted(const struct input *input) {
+  if (!request.is_later) check_tool();
   check_list(request.args, request.arg_count, MAX_ARGS);
   check_list(request.env, request.env_count, MAX_ENV);
   check_list(request.wrapper, request.wrapper_count, MAX_ARGS);
@@ -112,6 +116,18 @@ static void check_accepted(const struct input *input) {
   check_data(input);
 }
 
+/* A sandbox that was measured stays what it is: nothing comes with the word but a tool. */
+static void check_word(void) {
+  check_tool();
+  check_list(request.args, request.arg_count, MAX_ARGS);
+  check_list(request.env, request.env_count, MAX_ENV);
+  int more = request.wrapper_count + request.rlimit_count + request.tmpfs_count + request.bound_count + request.staged_count +
+    request.cgroup_count + request.cgroup_file_count + request.data_count + request.landlock_count;
+  check(more == 0 && !request.has_identity && !request.has_terminal && !request.is_later, "a word changes the sandbox");
+  check(request.cpu_counter == NULL && request.filter == NULL && request.landlock_stamp == NULL, "a word changes the sandbox");
+  check(request.wall_ms == 0 && request.idle_ms == 0 && request.output_bytes == 0 && request.cpu_ms == 0, "a word changes limits");
+}
+
 /* In memory of exactly its size, so that one byte too far is one too far. */
 static int try_parse(const uint8_t *bytes, size_t length) {
   struct input exact = {.bytes = malloc(length == 0 ? 1 : length), .length = length};
@@ -121,8 +137,12 @@ static int try_parse(const uint8_t *bytes, size_t length) {
   if (fault == NULL) check_accepted(&exact);
   else check(strlen(fault) > 0, "a refusal says nothing");
   release_request(&request);
+  const char *other_fault = parse_tool(exact.bytes, exact.length, &request);
+  if (other_fault == NULL) check_word();
+  else check(strlen(other_fault) > 0, "a refusal says nothing");
+  release_request(&request);
   free(exact.bytes);
-  return fault == NULL;
+  return fault == NULL || other_fault == NULL;
 }
 
 /* The mutations. */

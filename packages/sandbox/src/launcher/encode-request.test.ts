@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LaunchPlan, RlimitName } from '../launch-plan.ts';
-import { encodeRequest, terminalSize } from './encode-request.ts';
+import { encodeRequest, encodeTool, terminalSize } from './encode-request.ts';
 import { decodeItems, START_ITEM } from './wire.ts';
 
 const PLAN: LaunchPlan = {
@@ -154,4 +154,16 @@ test('any texts arrive as they are, each in its own item', () => {
       expect(of(START_ITEM.wrapperArgument)).toEqual(wrapper.map(hex));
     }),
   );
+});
+
+test('of a sandbox that waits the tool is left out, and comes with the word', () => {
+  const waiting = decodeItems(encodeRequest(PLAN, { stdin: true, toolLaterMs: 30_000 })) ?? [];
+  expect(waiting.map(({ tag, bytes }) => [tag, bytes.toString('hex')])).toEqual([
+    [START_ITEM.later, u64(30_000)],
+    [START_ITEM.watch, [1, 2, 3, 0].map(u64).join('')],
+    [START_ITEM.stdin, ''],
+  ]);
+  const word = (stdin: boolean) => decodeItems(encodeTool(PLAN.tool, { stdin })) ?? [];
+  expect(word(false).map(({ tag, bytes }) => [tag, bytes.toString('hex')])).toEqual(itemsOf(PLAN, false).slice(0, 5));
+  expect(word(true).map(({ tag }) => tag)).toEqual([...word(false).map(({ tag }) => tag), START_ITEM.stdin]);
 });

@@ -3,14 +3,17 @@ import { encodeItems, type Item, START_ITEM } from './wire.ts';
 
 const RLIMITS: readonly RlimitName[] = ['cpu', 'as', 'nofile', 'fsize', 'nproc', 'core', 'data'];
 
+export interface RequestOptions {
+  readonly stdin: boolean;
+  /** The sandbox waits so long for its tool, which is named with the word. */
+  readonly toolLaterMs?: number;
+}
+
 /** The payload that asks the launcher for this plan. */
-export function encodeRequest(plan: LaunchPlan, { stdin }: { readonly stdin: boolean }): Buffer {
+export function encodeRequest(plan: LaunchPlan, { stdin, toolLaterMs }: RequestOptions): Buffer {
   const { tool, identity, wrapper = [], landlock, watch } = plan;
   return encodeItems([
-    text(START_ITEM.toolPath, tool.path),
-    ...tool.argv.map((argument) => text(START_ITEM.toolArgument, argument)),
-    ...tool.environment.map((variable) => text(START_ITEM.toolVariable, variable)),
-    text(START_ITEM.cwd, tool.cwd),
+    ...(toolLaterMs === undefined ? toolItems(tool) : [later(toolLaterMs)]),
     ...(tool.terminal === undefined ? [] : [terminal(tool.terminal)]),
     ...plan.rlimits.map(({ name, soft, hard }) => rlimit(RLIMITS.indexOf(name), soft, hard)),
     ...plan.tmpfs.map((path) => text(START_ITEM.tmpfs, path)),
@@ -31,8 +34,30 @@ export function encodeRequest(plan: LaunchPlan, { stdin }: { readonly stdin: boo
     ...(watch.cpuCounter === undefined
       ? []
       : [flagged(START_ITEM.cpuCounter, watch.cpuCounter.endsWith('/cpu.stat') ? 1 : 0, watch.cpuCounter)]),
-    ...(stdin ? [{ tag: START_ITEM.stdin, bytes: Buffer.alloc(0) }] : []),
+    ...(stdin ? [STDIN] : []),
   ]);
+}
+
+/** The payload that tells a sandbox that waits which tool it becomes. */
+export function encodeTool(tool: LaunchPlan['tool'], { stdin }: Pick<RequestOptions, 'stdin'>): Buffer {
+  return encodeItems([...toolItems(tool), ...(stdin ? [STDIN] : [])]);
+}
+
+const STDIN: Item = { tag: START_ITEM.stdin, bytes: Buffer.alloc(0) };
+
+function toolItems(tool: LaunchPlan['tool']): readonly Item[] {
+  return [
+    text(START_ITEM.toolPath, tool.path),
+    ...tool.argv.map((argument) => text(START_ITEM.toolArgument, argument)),
+    ...tool.environment.map((variable) => text(START_ITEM.toolVariable, variable)),
+    text(START_ITEM.cwd, tool.cwd),
+  ];
+}
+
+function later(ms: number): Item {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(ms));
+  return { tag: START_ITEM.later, bytes };
 }
 
 function text(tag: number, value: string): Item {

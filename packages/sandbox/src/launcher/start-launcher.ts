@@ -5,14 +5,14 @@ import type { RawFacts } from '../facts/raw-facts.ts';
 import type { LaunchPlan } from '../launch-plan.ts';
 import { SandboxError } from '../sandbox-error.ts';
 import { decodeEnd, decodeFacts, type EndReport } from './decode-reports.ts';
-import { encodeRequest, terminalSize } from './encode-request.ts';
+import { encodeRequest, encodeTool, type RequestOptions, terminalSize } from './encode-request.ts';
 import { createFrameReader, encodeFrame, FROM_LAUNCHER, type Frame, TO_LAUNCHER, WIRE_VERSION } from './wire.ts';
 
 /** The small program that starts tools. One for the whole process, started before that grows. */
 export interface Launcher {
   readonly about: LauncherFacts;
   /** Events come in order: perhaps `facts`, any output, then `ended` or `failed`, once. Throws `sandbox.launcher_failed`. */
-  start(plan: LaunchPlan, events: JobEvents, options?: { readonly stdin?: boolean }): Job;
+  start(plan: LaunchPlan, events: JobEvents, options?: Partial<RequestOptions>): Job;
   /** Ends every job and the launcher, and waits until it is gone. */
   close(): Promise<void>;
 }
@@ -31,8 +31,8 @@ export interface LauncherFacts {
 }
 
 export interface Job {
-  /** The facts are as planned: run it. */
-  go(): void;
+  /** The facts are as planned: run it; this tool, if it was to be named later. */
+  go(tool?: NamedTool): void;
   kill(): void;
   /** So many more bytes of output may be sent. */
   allow(bytes: number): void;
@@ -40,6 +40,9 @@ export interface Job {
   endInput(): void;
   resize(rows: number, columns: number): void;
 }
+
+/** A pipe is always there in a job whose tool comes later; without `stdin` the tool reads from nothing instead. */
+export type NamedTool = LaunchPlan['tool'] & { readonly stdin: boolean };
 
 export interface JobEvents {
   facts(facts: RawFacts): void;
@@ -63,6 +66,8 @@ export async function startLauncher({ program, logger }: LauncherOptions): Promi
   const child = spawn(program, [], { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: {}, cwd: '/' });
   const control = child.stdio[3] as Socket;
   const jobs = new Map<number, JobEvents>();
+  /** Those that somebody waits for: not sandboxes that wait for a tool. */
+  const awaited = new Set<number>();
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
   let gone: SandboxError | undefined;
 
@@ -87,24 +92,39 @@ export async function startLauncher({ program, logger }: LauncherOptions): Promi
   unreference(child, control);
   let nextId = 0;
 
+  const expect = (id: number) => {
+    if (!jobs.has(id)) return;
+    awaited.add(id);
+    reference(child, control);
+  };
+  // What is said in this turn goes out in one write: each would wake the launcher.
+  const sayInOneWrite = () => {
+    control.cork();
+    process.nextTick(() => control.uncork());
+  };
   const send = (kind: number, job: number, payload?: Uint8Array) => {
     if (gone === undefined) control.write(encodeFrame(kind, job, payload));
   };
   return {
     about,
-    start(plan, events, { stdin = false } = {}) {
+    start(plan, events, { stdin = false, ...options } = {}) {
       if (gone !== undefined) throw gone;
       nextId = (nextId + 1) % 0xffff_ffff;
       const id = nextId;
       jobs.set(id, events);
-      reference(child, control);
-      // What is said in this turn goes out in one write: each would wake the launcher.
-      control.cork();
-      process.nextTick(() => control.uncork());
-      send(TO_LAUNCHER.start, id, encodeRequest(plan, { stdin }));
+      if (options.toolLaterMs === undefined) expect(id);
+      sayInOneWrite();
+      send(TO_LAUNCHER.start, id, encodeRequest(plan, { stdin, ...options }));
       return {
-        go: () => send(TO_LAUNCHER.go, id),
-        kill: () => send(TO_LAUNCHER.kill, id),
+        go(tool) {
+          expect(id);
+          if (tool !== undefined) sayInOneWrite();
+          send(TO_LAUNCHER.go, id, tool === undefined ? undefined : encodeTool(tool, tool));
+        },
+        kill() {
+          expect(id);
+          send(TO_LAUNCHER.kill, id);
+        },
         allow: (bytes) => send(TO_LAUNCHER.credit, id, u32(bytes)),
         write: (bytes) => send(TO_LAUNCHER.stdin, id, bytes),
         endInput: () => send(TO_LAUNCHER.stdinEnd, id),
@@ -128,8 +148,9 @@ export async function startLauncher({ program, logger }: LauncherOptions): Promi
     const isLast = frame.kind === FROM_LAUNCHER.ended || frame.kind === FROM_LAUNCHER.failed;
     if (isLast) {
       waiting.delete(frame.job);
+      awaited.delete(frame.job);
       // Whoever closes it waits for it, also when the last job has ended by that.
-      if (waiting.size === 0 && gone === undefined) unreference(child, control);
+      if (awaited.size === 0 && gone === undefined) unreference(child, control);
     }
     try {
       tell(frame, events);

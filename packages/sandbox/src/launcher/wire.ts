@@ -2,7 +2,7 @@
  * The language between us and the launcher; `native/wire.h` is its other half, and says what each number means. Change
  * both or neither.
  */
-export const WIRE_VERSION = 1;
+export const WIRE_VERSION = 2;
 export const FRAME_HEADER = 9;
 export const MAX_CHUNK: number = 64 * 1024;
 /** Input that may be on its way before some of it was taken. */
@@ -29,6 +29,7 @@ export const START_ITEM = {
   rlimit: 6,
   tmpfs: 7,
   bound: 8,
+  later: 9,
   wrapperArgument: 16,
   identity: 17,
   staged: 18,

@@ -109,6 +109,7 @@ function sandboxOf(scene: Scene): Sandbox {
       await runAway(environment['PROBE_MARK'] ?? '', { ...options, isLeft: scene.leavesRunaway === true });
       return { kind: 'cancelled', ...ran(scene, '') };
     },
+    warmed: async () => 0,
     close: () => Promise.resolve(),
   };
 }
@@ -171,6 +172,7 @@ function ran(scene: Scene, stdout: string): Ran {
       ...scene.facts,
     },
     startedAt: 0,
+    pooled: false,
     endedAt: 0,
   };
 }

@@ -142,10 +142,13 @@ function ownCeilings(files: SurveyFiles): HostSurvey['ceilings'] {
   return Object.fromEntries(names.map((name) => [name, limits.get(name)?.hard ?? Infinity]));
 }
 
+/** Rounded up, or no two plans would be alike, and no sandbox that was started ahead would ever be the right one. */
+const TASKS_STEP = 64;
+
 /** The second number of `0.12 0.10 0.09 1/234 5678` is after the slash. */
 function tasksOnHost(): number {
   const found = /\/(\d+)/.exec(readFileSync('/proc/loadavg', 'utf8'));
-  return Number(found?.[1] ?? 0);
+  return Math.ceil(Number(found?.[1] ?? 0) / TASKS_STEP) * TASKS_STEP;
 }
 
 function refused(code: Refusal['code'], message: string, fix: string): Refusal {

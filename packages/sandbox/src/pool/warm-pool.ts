@@ -1,0 +1,141 @@
+import type { LaunchPlan } from '../launch-plan.ts';
+import type { Planning } from '../plan-command.ts';
+import { poolKey } from './pool-key.ts';
+import { createShelves, type PoolSettings, type Shelf } from './shelves.ts';
+import type { WarmSandbox } from './warm-sandbox.ts';
+
+export const DEFAULT_POOL: PoolSettings = { perProfile: 2, profiles: 4, maxAgeMs: 30_000 };
+
+/** Sandboxes that were started before anybody asked, each for one tool. */
+export interface WarmPool {
+  /** A command of this plan begins; `planAgain` plans the sandboxes for those that come after it. */
+  use(plan: LaunchPlan, planAgain: () => Planning): PoolUse;
+  /** Resolves when none is being started; how many wait then. */
+  settled(): Promise<number>;
+  /** Starts no more, and ends those that wait. */
+  close(): void;
+}
+
+export interface PoolUse {
+  /** One that waits for exactly this plan. */
+  take(): WarmSandbox | undefined;
+  /** The command has ended. */
+  done(): void;
+}
+
+export interface PoolDeps {
+  /** Undefined when there is none; does not throw. */
+  warmUp(plan: LaunchPlan): Promise<WarmSandbox | undefined>;
+  readonly now: () => number;
+  readonly settings: PoolSettings;
+}
+
+/** While commands run, the CPUs are theirs; but one that runs for long does not keep the others waiting. */
+const PATIENCE_MS = 100;
+/** With so many at once nothing is to be gained, and the launcher's places are for commands. */
+const CROWD = 64;
+
+export function createWarmPool({ warmUp, now, settings }: PoolDeps): WarmPool {
+  const shelves = createShelves(now, settings);
+  const settling = createSettling(() => isClosed || (!isFilling && soon === undefined && later === undefined));
+  let running = 0;
+  let isFilling = false;
+  let isClosed = false;
+  let soon: NodeJS.Immediate | undefined;
+  let later: NodeJS.Timeout | undefined;
+
+  const next = () => (isClosed || running > CROWD ? undefined : shelves.lacking());
+
+  /** Never while somebody waits for this turn of the loop. */
+  function schedule(): void {
+    if (isFilling || next() === undefined) return;
+    if (running === 0) soon ??= setImmediate(() => void fill());
+    else later ??= setTimeout(() => void fill(), PATIENCE_MS).unref();
+  }
+
+  function unschedule(): void {
+    clearImmediate(soon);
+    clearTimeout(later);
+    soon = later = undefined;
+  }
+
+  /** One after the other: each takes a CPU for some milliseconds. */
+  async function fill(): Promise<void> {
+    unschedule();
+    const shelf = next();
+    if (shelf !== undefined) {
+      isFilling = true;
+      const isAdded = await addTo(shelf);
+      isFilling = false;
+      // Where none can be made, or none like these any more, commands start their own.
+      if (!isAdded) shelves.forget(shelf.key);
+    }
+    schedule();
+    settling.look();
+  }
+
+  async function addTo(shelf: Shelf): Promise<boolean> {
+    const planned = shelf.planAgain();
+    if (planned.kind === 'refused' || poolKey(planned.plan) !== shelf.key) return false;
+    const sandbox = await warmUp(planned.plan);
+    if (sandbox === undefined) return false;
+    if (isClosed || !shelves.put(shelf, sandbox)) sandbox.end();
+    return true;
+  }
+
+  return {
+    use(plan, planAgain) {
+      const key = poolKey(plan);
+      running += 1;
+      if (running > CROWD) shelves.clear();
+      shelves.noteUse(key, planAgain);
+      schedule();
+      return {
+        take: () => shelves.take(key),
+        done() {
+          running -= 1;
+          schedule();
+        },
+      };
+    },
+    settled: async () => {
+      await settling.settled();
+      return shelves.count();
+    },
+    close() {
+      isClosed = true;
+      unschedule();
+      shelves.clear();
+      settling.look();
+    },
+  };
+}
+
+interface Settling {
+  settled(): Promise<void>;
+  /** Something may have changed. */
+  look(): void;
+}
+
+function createSettling(isSettled: () => boolean): Settling {
+  let listeners: (() => void)[] = [];
+  const look = () => {
+    if (!isSettled()) return;
+    const told = listeners;
+    listeners = [];
+    for (const tell of told) tell();
+  };
+  return {
+    look,
+    settled: () =>
+      new Promise((resolve) => {
+        // What waits in the pool keeps no process alive; who waits for the pool does.
+        const awake = setInterval(() => undefined, 1000);
+        listeners.push(() => {
+          clearInterval(awake);
+          resolve();
+        });
+        look();
+      }),
+  };
+}
