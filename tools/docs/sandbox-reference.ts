@@ -4,6 +4,8 @@ import {
   DEFAULT_LIMITS,
   describeSeccomp,
   type Limits,
+  PROTECTED_NAMES,
+  type ProtectedName,
   SANDBOX_ERRORS,
   type SandboxProfile,
   type SeccompRule,
@@ -13,7 +15,13 @@ const PAGE = fileURLToPath(new URL('../../docs/reference/sandbox.md', import.met
 
 /** docs/reference/sandbox.md: written by hand, with tables from the sources between its marks. */
 export function renderSandboxReference(): string {
-  const tables: Readonly<Record<string, () => string>> = { profile, limits, seccomp, errors };
+  const tables: Readonly<Record<string, () => string>> = {
+    profile,
+    protected: protectedNames,
+    limits,
+    seccomp,
+    errors,
+  };
   return Object.entries(tables).reduce(
     (page, [name, render]) => replaceBetweenMarks(page, name, render()),
     readFileSync(PAGE, 'utf8'),
@@ -44,11 +52,24 @@ const PROFILE_FIELDS: Readonly<Record<keyof SandboxProfile, string>> = {
   mustHold: '`memory`, `processes`, `cpu`: limits that must hold for all processes together; refused where they cannot',
   environment: 'names of variables that are taken over from the caller; all others are ours',
   startedFor: '`agent` or `operator`: what needs an honest caller is refused to an agent',
+  protection: 'optional; `lifted`: protected paths that the operator allows to be written, with what is below them',
 };
 
 function profile(): string {
   const rows = Object.entries(PROFILE_FIELDS).map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
   return ['| Field | Meaning |', '|---|---|', ...rows].join('\n');
+}
+
+const HOLDS: Readonly<Record<ProtectedName['hold'], string>> = {
+  always: 'mounted',
+  where_free: 'mounted where that pins no directory of the project',
+  never: 'checked',
+};
+
+function protectedNames(): string {
+  const groups = Map.groupBy(PROTECTED_NAMES, ({ reason, hold }) => `${reason} | ${HOLDS[hold]}`);
+  const rows = [...groups].map(([why, names]) => `| ${names.map(({ name }) => `\`${name}\``).join(', ')} | ${why} |`);
+  return ['| Name | Why | In Tier C |', '|---|---|---|', ...rows].join('\n');
 }
 
 const LIMITS: Readonly<

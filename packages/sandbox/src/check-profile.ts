@@ -17,8 +17,8 @@ export function refuseMalformed(command: SandboxCommand, profile: SandboxProfile
 }
 
 function refuseProfile(profile: SandboxProfile): Refusal | undefined {
-  const { workspace, readOnlyPaths, writablePaths, maskedPaths, limits, environment } = profile;
-  const paths = [workspace.root, ...readOnlyPaths, ...writablePaths, ...maskedPaths];
+  const { workspace, readOnlyPaths, writablePaths, maskedPaths, limits, environment, protection } = profile;
+  const paths = [workspace.root, ...readOnlyPaths, ...writablePaths, ...maskedPaths, ...(protection?.lifted ?? [])];
   const odd = paths.find((path) => !isPlainPath(path));
   if (odd !== undefined)
     return invalidProfile('A path of the profile is not absolute and plain.', 'Write it without `..`.');

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Logger } from '@palyra/primitives';
 import type { Binding } from './bind/binding.ts';
 import { createBinder, type PlannedCommand } from './bind/create-binder.ts';
@@ -10,18 +11,20 @@ import { chooseBackend, refuseToRun } from './choose-backend.ts';
 import type { SandboxCommand } from './command.ts';
 import { findLauncher } from './launcher/find-launcher.ts';
 import { type Launcher, type LauncherFacts, startLauncher } from './launcher/start-launcher.ts';
-import { createPlanner, type Planning, rememberFiles } from './plan-command.ts';
+import { createPlanner, type Planned, type Planning, rememberFiles } from './plan-command.ts';
 import type { PoolSettings } from './pool/shelves.ts';
 import { hostStampFiles } from './pool/stamp-files.ts';
 import { createWarmPool, DEFAULT_POOL, type WarmPool } from './pool/warm-pool.ts';
 import { warmUp } from './pool/warm-sandbox.ts';
 import type { SandboxProfile } from './profile.ts';
-import { type JobContext, type RunOptions, runJob } from './run-job.ts';
+import { createProtection } from './protect/create-protection.ts';
+import { createProtectedRuns } from './protect/protected-runs.ts';
+import { type JobContext, type Running, type RunOptions, runJob } from './run-job.ts';
 import type { Refusal, RunResult } from './run-result.ts';
 import { SandboxError } from './sandbox-error.ts';
 import { hostDirectories } from './survey/directory-files.ts';
 import { findBubblewrap } from './survey/find-bubblewrap.ts';
-import { hostSurveyFiles } from './survey/survey-files.ts';
+import { hostSurveyFiles, resolvePath } from './survey/survey-files.ts';
 import { createSurveyor, type OperatorPlaces } from './survey/survey-host.ts';
 
 /** One argv under one profile in, one result out. */
@@ -49,6 +52,8 @@ export interface SandboxOptions {
   readonly operator: OperatorPlaces;
   readonly logger: Pick<Logger, 'error'>;
   readonly now?: () => number;
+  /** Where that is put which a tool wrote to protected paths; in Palyra's home when absent. Ours alone. */
+  readonly keptDirectory?: string;
   /** Where the launcher is; found beside this package when absent. */
   readonly launcherProgram?: string;
   /** Sandboxes that are started ahead, for profiles that are used again and again; what is not said is the default. */
@@ -85,10 +90,8 @@ function refuseOtherSystems(): void {
   throw new SandboxError(refusal.code, refusal.message, refusal.fix === undefined ? {} : { fix: refusal.fix });
 }
 
-async function compose(
-  launcher: Launcher,
-  { operator, now = Date.now, pool: wanted = {} }: SandboxOptions,
-): Promise<Sandbox> {
+async function compose(launcher: Launcher, options: SandboxOptions): Promise<Sandbox> {
+  const { operator, now = Date.now, keptDirectory = join(operator.palyraHome, 'kept'), pool: wanted = {} } = options;
   const changes = hostCgroupFiles();
   const cgroups = prepareCgroups(detectCgroups(changes), changes);
   // SECURITY: T-16 — a launcher that was killed could not remove its cgroups, nor what still ran in them.
@@ -112,8 +115,14 @@ async function compose(
     files: hostSurveyFiles,
     programsOn: rememberFiles(),
   });
+  const realPath = (path: string) => resolvePath(hostSurveyFiles, path);
+  const protectedRuns = createProtectedRuns({
+    planner,
+    protection: createProtection({ keptDirectory, realPath, now }),
+  });
   const pool = wanted === 'off' ? undefined : openPool(launcher, now, { ...DEFAULT_POOL, ...wanted });
   const context: JobContext = { launcher, now, cgroupDriver: cgroups.kind, readText: hostSurveyFiles.readText };
+
   // Never from the pool: what is bound lies in a sandbox of its own, which is laid out for it.
   const runBound = async (planned: PlannedCommand, approved: Binding, run: RunOptions): Promise<RunResult> => {
     const prepared = await binder.prepare(planned, approved);
@@ -122,20 +131,29 @@ async function compose(
     const result = await runJob(planner.layOut(prepared.planned), run, { ...context, recheck });
     return 'executor' in result ? { ...result, bound: binding } : result;
   };
+  const runPlanned = async (planned: PlannedCommand & Planned, run: RunOptions): Promise<RunResult> => {
+    const { command, profile, survey, plan } = planned;
+    binder.note(survey);
+    if (run.bound !== undefined) return runBound(planned, run.bound, run);
+    // A terminal is made with the sandbox, and its size is the caller's.
+    if (pool === undefined || command.terminal !== undefined) return runJob(plan, run, context);
+    const use = pool.use(plan, (start) => protectedRuns.prepare(command, profile, start));
+    const result = await runJob(plan, run, { ...context, takeWarm: use.take });
+    use.done();
+    return result;
+  };
   return {
     about: { launcher: launcher.about, cgroups, bubblewrap },
-    plan: (command, profile) => planner.plan(command, profile),
+    plan: (command, profile) => protectedRuns.plan(command, profile),
     async run(command, profile, run = {}) {
-      const planned = planner.plan(command, profile);
-      if (planned.kind === 'refused') return run.bound === undefined ? planned : asChanged(planned);
-      binder.note(planned.survey);
-      if (run.bound !== undefined) return runBound({ command, profile, survey: planned.survey }, run.bound, run);
-      // A terminal is made with the sandbox, and its size is the caller's.
-      if (pool === undefined || command.terminal !== undefined) return runJob(planned.plan, run, context);
-      const use = pool.use(planned.plan, () => planner.plan(command, profile));
-      const result = await runJob(planned.plan, run, { ...context, takeWarm: use.take });
-      use.done();
-      return result;
+      const result = await protectedRuns.run(command, profile, (planned, started) => {
+        const onStart = (running: Running) => {
+          started();
+          run.onStart?.(running);
+        };
+        return runPlanned({ ...planned, command, profile }, { ...run, onStart });
+      });
+      return result.kind === 'refused' && run.bound !== undefined ? asChanged(result) : result;
     },
     async bind(command, profile) {
       const planned = planner.plan(command, profile);

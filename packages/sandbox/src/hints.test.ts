@@ -9,6 +9,7 @@ const ran = (stderr: string, stdout = ''): Ran => ({
   output: { stdout: Buffer.from(stdout), stderr: Buffer.from(stderr) },
   usage: { wallMs: 1, userMs: 1, systemMs: 1, maxRssBytes: 1, outputBytes: 1 },
   facts: undefined,
+  protectedChanged: [],
   startedAt: 0,
   pooled: false,
   endedAt: 1,
@@ -55,11 +56,20 @@ const SAID: readonly (readonly [HintKind, string])[] = [
   ['limit', 'Error: EMFILE: too many open files, open'],
   ['limit', 'bash: fork: retry: Resource temporarily unavailable'],
   ['limit', 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory'],
+  ['protected_path', "mv: cannot move '.git' to 'g': Device or resource busy"],
+  ['protected_path', "ln: failed to create hard link 'zz' => '.git/config': Invalid cross-device link"],
   ['program_missing', 'bash: line 1: go: command not found'],
   ['program_missing', 'sh: 1: go: not found'],
 ];
 
 describe('a failure names its fix', () => {
+  test.each([
+    'sh: 1: cannot create CLAUDE.md: Read-only file system',
+    "Error: EROFS: read-only file system, open '/w/.git/hooks/pre-commit'".replace(/^(.*), (.*)$/, '$2: $1'),
+  ])('a protected path comes before the wider reason: %s', (text) => {
+    expect(kinds(failed(text))).toEqual(['protected_path', 'read_only']);
+  });
+
   test.each(SAID)('%s: %s', (kind, text) => {
     expect(kinds(failed(text))).toEqual([kind]);
     expect(kinds(failed('', `started\n${text}\n`))).toEqual([kind]);

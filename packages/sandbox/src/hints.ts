@@ -1,4 +1,5 @@
 import { BOX_USER } from './backends/bubblewrap/box-files.ts';
+import { PROTECTED_NAMES } from './protect/protected-names.ts';
 import type { CapturedOutput, Quota, RunResult } from './run-result.ts';
 
 /** Why a command probably failed that would not have outside, and what to do about it. */
@@ -11,6 +12,7 @@ export interface Hint {
 export type HintKind =
   | 'network'
   | 'read_only'
+  | 'protected_path'
   | 'unix_sockets'
   | 'git_identity'
   | 'hidden_home'
@@ -72,6 +74,12 @@ interface Rule {
 function rule(kind: HintKind, [what, fix]: readonly [what: string, fix: string], ...patterns: readonly RegExp[]): Rule {
   return { hint: { kind, what, fix }, patterns };
 }
+
+/** A line that names a protected path and says that it cannot be written. */
+const PROTECTED_AND_READ_ONLY = new RegExp(
+  `^.*(?:/hooks/|${PROTECTED_NAMES.map(({ name }) => name.replace(/[.]/g, '\\.')).join('|')}).*(?:EROFS|read-only file system)`,
+  'im',
+);
 
 /** The narrower before the wider. Texts are those of the C library, Node, Python and the tools themselves. */
 const RULES: readonly Rule[] = [
@@ -172,6 +180,15 @@ const RULES: readonly Rule[] = [
     'low_port',
     ['Ports below 1024 belong to root.', 'Listen on a port from 1024 on.'],
     /listen EACCES|bind.*Permission denied|Permission denied.*bind/i,
+  ),
+  rule(
+    'protected_path',
+    [
+      'Hooks, agents’ and editors’ settings, instructions and pipelines are protected: such a path, or a directory above one, is held by a mount.',
+      'Leave it as it is and say what it should become, or have the operator lift the protection of that path (protection.lifted); cp and rm instead of mv work across.',
+    ],
+    /\bEBUSY\b|Device or resource busy|\bEXDEV\b|Invalid cross-device link/i,
+    PROTECTED_AND_READ_ONLY,
   ),
   rule(
     'read_only',

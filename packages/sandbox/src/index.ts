@@ -11,6 +11,8 @@ export type { BubblewrapFacts, HostReport, LayerReport, TierReport } from './pro
 export { createReportStore, type ReportStore } from './probe/report-store.ts';
 export { type ProbeDeps, probeHost } from './probe-host.ts';
 export { DEFAULT_LIMITS, type Limits, type SandboxProfile, type TreeLimit } from './profile.ts';
+export { PROTECTED_NAMES, type ProtectedName } from './protect/protected-names.ts';
+export type { ProtectedChange } from './protect/put-back.ts';
 export type { Running, RunOptions } from './run-job.ts';
 export type { CapturedOutput, Quota, Ran, Refusal, ResourceUse, RunResult } from './run-result.ts';
 export { SANDBOX_ERRORS, SandboxError, type SandboxErrorCode } from './sandbox-error.ts';

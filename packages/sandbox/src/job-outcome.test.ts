@@ -62,6 +62,7 @@ const RAN: Ran = {
   output: { stdout: Buffer.from('out'), stderr: Buffer.alloc(0) },
   usage: { wallMs: 70, userMs: 10, systemMs: 5, maxRssBytes: 4096, outputBytes: 3 },
   facts: undefined,
+  protectedChanged: [],
   startedAt: 1,
   pooled: false,
   endedAt: 2,

@@ -10,15 +10,24 @@ import type { LaunchPlan } from './launch-plan.ts';
 import type { SandboxProfile } from './profile.ts';
 import type { Refusal } from './run-result.ts';
 import type { HostSurvey } from './survey/host-survey.ts';
-import type { HostSurveyor } from './survey/survey-host.ts';
+import type { HostSurveyor, SurveyOutcome } from './survey/survey-host.ts';
 
-export type Planning = { readonly kind: 'planned'; readonly plan: LaunchPlan; readonly survey: HostSurvey } | Refusal;
+export interface Planned {
+  readonly kind: 'planned';
+  readonly plan: LaunchPlan;
+  readonly survey: HostSurvey;
+}
+
+export type Planning = Planned | Refusal;
 
 export interface Planner {
   /** Everything that can be said without starting anything. Does not throw. */
   plan(command: SandboxCommand, profile: SandboxProfile): Planning;
   /** Of what was planned before, when it is known which bytes shall run. */
   layOut(planned: PlannedCommand): LaunchPlan;
+  survey(command: SandboxCommand, profile: SandboxProfile): SurveyOutcome;
+  /** The rest of `plan`, from a survey to which something was added. */
+  planSurveyed(command: SandboxCommand, profile: SandboxProfile, survey: HostSurvey): Planning;
 }
 
 export interface PlannerDeps {
@@ -33,23 +42,27 @@ export function createPlanner({ surveyor, bubblewrap }: PlannerDeps): Planner {
     profile.tier === 'C' && bubblewrap !== undefined
       ? planBubblewrap(command, profile, { ...survey, bubblewrap })
       : planLimits(command, withoutCode(profile), survey);
-  return {
+  const planner: Planner = {
     layOut,
     plan(command, profile) {
+      const surveyed = planner.survey(command, profile);
+      return surveyed.kind === 'refused' ? surveyed : planner.planSurveyed(command, profile, surveyed.survey);
+    },
+    survey(command, profile) {
       const malformed = refuseMalformed(command, profile);
       if (malformed !== undefined) return malformed;
       // SECURITY: T-20 — no wall, no tool: never the weaker tier instead.
       if (profile.tier === 'C' && bubblewrap === undefined) return noBubblewrap();
 
-      const surveyed = surveyor.survey(command, profile);
-      if (surveyed.kind === 'refused') return surveyed;
-      const { survey } = surveyed;
-
+      return surveyor.survey(command, profile);
+    },
+    planSurveyed(command, profile, survey) {
       const guarded = guard(command, profile, { survey, files: filesFor(survey.toolchains.path) });
       if (guarded !== undefined) return guarded;
       return { kind: 'planned', plan: layOut({ command, profile, survey }), survey };
     },
   };
+  return planner;
 }
 
 interface GuardContext {

@@ -23,6 +23,8 @@ export interface SandboxProfile {
   readonly environment: readonly string[];
   /** Whose command it is: what needs an honest caller is refused to an agent. */
   readonly startedFor: 'agent' | 'operator';
+  /** Absolute paths that the operator allowed to be written although they are protected, with what is below them. */
+  readonly protection?: { readonly lifted: readonly string[] };
 }
 
 export type TreeLimit = 'memory' | 'processes' | 'cpu';

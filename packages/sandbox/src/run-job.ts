@@ -60,6 +60,8 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
     usage: usageOf(report, outcome),
     facts,
     pooled: warm !== undefined,
+    // Looked at when everything that it started is dead: by the caller of this.
+    protectedChanged: [],
     startedAt,
     endedAt: now(),
   });

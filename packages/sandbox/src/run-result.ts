@@ -1,6 +1,7 @@
 import type { Binding } from './bind/binding.ts';
 import type { MeasuredFacts } from './facts/measured-facts.ts';
 import type { Enforcement } from './launch-plan.ts';
+import type { ProtectedChange } from './protect/put-back.ts';
 import type { SandboxErrorCode } from './sandbox-error.ts';
 
 /** What became of one command. `refused` and `failed_to_start`: nothing of it ever ran. */
@@ -29,6 +30,8 @@ export interface Ran {
   readonly bound?: Binding;
   /** Whether the sandbox was started, and its facts measured, before the command was there. */
   readonly pooled: boolean;
+  /** Protected paths that are not what they were; they were put back where that was possible. */
+  readonly protectedChanged: readonly ProtectedChange[];
   readonly startedAt: number;
   readonly endedAt: number;
 }

@@ -146,6 +146,16 @@ const GIT: readonly Line[] = [
     'from the copy',
   ],
   [
+    'git remote, tracking, config',
+    'git remote add hub ./hub.git && git fetch -q hub && git branch -q -u hub/main && git config user.name Dev && git config pull.rebase true && git rev-parse --abbrev-ref "@{u}" && rm -rf copy',
+    'hub/main',
+  ],
+  [
+    'git submodule',
+    'git -c protocol.file.allow=always submodule --quiet add "$PWD/hub.git" sub && git commit -qm sub && git -C sub checkout -q -b own && git submodule status | wc -l',
+    '1',
+  ],
+  [
     'git apply, clean, blame, gc',
     'git diff HEAD~1 > change.patch; git blame -s notes.txt | wc -l; git clean -fdxq && git gc -q && git fsck --no-progress --no-dangling && git status --short | wc -l',
     '2\n0',

@@ -43,11 +43,12 @@ describe.runIf(IS_ROOT)('started by root [needs: root]', () => {
 
 function describeBattery(battery: () => Battery): void {
   test.each(EVERYDAY)('$project: $name', ({ name, prints }) => {
-    const { kind, exitCode, stdout, stderr } = battery()('everyday', name);
-    expect({ kind, exitCode, said: exitCode === 0 ? '' : stderr + stdout }).toEqual({
+    const { kind, exitCode, stdout, stderr, protectedChanged } = battery()('everyday', name);
+    expect({ kind, exitCode, said: exitCode === 0 ? '' : stderr + stdout, protectedChanged }).toEqual({
       kind: 'completed',
       exitCode: 0,
       said: '',
+      protectedChanged: [],
     });
     const shown = stdout.trim();
     const isRight = typeof prints === 'string' ? shown === prints : prints.test(shown);

@@ -29,6 +29,8 @@ export interface BatteryLine {
   readonly stdout: string;
   readonly stderr: string;
   readonly hints: readonly Hint[];
+  /** Paths. */
+  readonly protectedChanged: readonly string[];
 }
 
 interface Task {
@@ -87,6 +89,7 @@ async function runTask(sandbox: Sandbox, { table, name, run, project, terminal, 
     stdout: Buffer.from(stdout).toString(),
     stderr: Buffer.from(stderr).toString(),
     hints: hintsFor(result),
+    protectedChanged: 'protectedChanged' in result ? result.protectedChanged.map(({ path }) => path) : [],
   };
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }

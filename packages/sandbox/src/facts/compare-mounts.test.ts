@@ -101,3 +101,12 @@ test('what is mounted on the lower mount of a stack is hidden', () => {
   const expected = [...EXPECTED, { at: '/srv/my shop', writable: true }];
   expect(sentencesIn(table, expected)).toEqual(['The mount at /srv/my shop/.git is hidden, so it does not hold.']);
 });
+
+test.each([
+  ['a part of another', '/srv/my shop/.git', '/srv/my shop', []],
+  ['something else', '/usr', '/srv/my shop', ['The mount at /usr shows something from elsewhere.']],
+  ['something of another file system', '/tmp', '/usr', ['The mount at /tmp shows something from elsewhere.']],
+])('a mount that should show a part of another one and shows %s', (_, at, within, sentences) => {
+  const expected = EXPECTED.map((wish) => (wish.at === at ? { ...wish, within } : wish));
+  expect(sentencesIn(TABLE, expected)).toEqual(sentences);
+});

@@ -20,6 +20,7 @@ export function mountFindings(
   const places = new Set([...planned.keys(), ...found.keys()]);
   return [
     ...[...places].flatMap((at) => placeFindings(at, found.get(at) ?? [], planned.get(at) ?? [])),
+    ...expected.flatMap((wish) => sourceFindings(wish, found)),
     ...mounts.flatMap((mount) => [...followFindings(mount), ...flagFindings(mount), ...hidingFindings(mount, mounts)]),
   ];
 }
@@ -34,6 +35,24 @@ function placeFindings(at: string, found: readonly Mount[], planned: readonly Ex
   if (isWritable(upper) === wish.writable) return sizeFindings(upper, wish);
   const what = `${at} is ${wish.writable ? 'not writable although it should be' : 'writable although it must not be'}.`;
   return [{ what, expected: access(wish.writable), found: access(!wish.writable) }];
+}
+
+/**
+ * SECURITY: T-14, T-44 — bubblewrap finds by name what it mounts, and another sandbox may exchange a name in a workspace
+ * for a link to anywhere, then and when names are looked up again. What a mount shows is said by the kernel in one line.
+ */
+function sourceFindings(
+  { at, within }: ExpectedMount,
+  found: ReadonlyMap<string, readonly Mount[]>,
+): readonly Finding[] {
+  const whole = within === undefined ? undefined : found.get(within)?.at(-1);
+  if (within === undefined) return [];
+  const isPart = (mount: Mount) =>
+    whole?.device === mount.device && (whole.root === '/' || mount.root.startsWith(`${whole.root}/`));
+  const own = found.get(at) ?? [];
+  if (own.length > 0 && own.every(isPart)) return [];
+  const what = `The mount at ${at} shows something from elsewhere.`;
+  return [{ what, expected: `a part of ${within}`, found: own.length === 0 ? 'nothing' : 'something else' }];
 }
 
 /** Of the kernels that we run on; each counts in its own. */

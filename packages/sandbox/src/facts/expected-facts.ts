@@ -26,4 +26,6 @@ export interface ExpectedMount {
   readonly writable: boolean;
   /** Of a tmpfs: how much it may hold. */
   readonly sizeBytes?: number;
+  /** Another mount point, of which this one shows a part. */
+  readonly within?: string;
 }

@@ -9,6 +9,7 @@ test('a line is read, and of its optional fields whether it follows the host', (
     {
       id: 36,
       parentId: 35,
+      device: '98:0',
       root: '/mnt1',
       at: '/mnt2',
       options: ['rw', 'noatime'],

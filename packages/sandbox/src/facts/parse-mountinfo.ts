@@ -4,6 +4,8 @@ import { unreadable, wholeLines, wholeNumber } from './unreadable.ts';
 export interface Mount {
   readonly id: number;
   readonly parentId: number;
+  /** `major:minor`. */
+  readonly device: string;
   /** Of the file system that is mounted, the part that is seen here. */
   readonly root: string;
   readonly at: string;
@@ -43,6 +45,7 @@ function parseMount(line: string): Mount {
   return {
     id: wholeNumber('mountinfo', id),
     parentId: wholeNumber('mountinfo', parentId),
+    device: device ?? '',
     root: unescaped(root),
     at: unescaped(at),
     options: optionList(options),

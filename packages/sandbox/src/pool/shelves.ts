@@ -1,4 +1,4 @@
-import type { Planning } from '../plan-command.ts';
+import type { LaunchPlan } from '../launch-plan.ts';
 import type { WarmSandbox } from './warm-sandbox.ts';
 
 export interface PoolSettings {
@@ -10,10 +10,15 @@ export interface PoolSettings {
   readonly maxAgeMs: number;
 }
 
+/** Plans a sandbox like that of the command, and has it started. Undefined when there is none to be had. */
+export type PrepareWarm = (
+  start: (plan: LaunchPlan) => Promise<WarmSandbox | undefined>,
+) => Promise<WarmSandbox | undefined>;
+
 /** What waits, by the key of its plan. */
 export interface Shelves {
   /** A command with this key begins. Only what was used twice lately gets a shelf: a single command costs nothing more. */
-  noteUse(key: string, planAgain: () => Planning): void;
+  noteUse(key: string, prepare: PrepareWarm): void;
   /** Young, alive and as it was planned; nobody else's from now on. */
   take(key: string): WarmSandbox | undefined;
   /** One that has room and was used lately; what was used last is the likeliest to be used next. */
@@ -27,7 +32,7 @@ export interface Shelves {
 
 export interface Shelf {
   readonly key: string;
-  readonly planAgain: () => Planning;
+  readonly prepare: PrepareWarm;
 }
 
 const HOT_MS = 60_000;
@@ -40,7 +45,7 @@ interface Waiting {
 }
 
 interface FilledShelf extends Shelf {
-  planAgain: () => Planning;
+  prepare: PrepareWarm;
   readonly waiting: Waiting[];
 }
 
@@ -69,14 +74,14 @@ export function createShelves(now: () => number, settings: PoolSettings): Shelve
   }
 
   return {
-    noteUse(key, planAgain) {
+    noteUse(key, prepare) {
       const isHot = isRecent(key, HOT_MS);
       usedAt.delete(key);
       usedAt.set(key, now());
       if (usedAt.size > MOST_REMEMBERED) forget(firstOf(usedAt));
       if (!isHot) return;
-      const shelf: FilledShelf = shelves.get(key) ?? { key, planAgain, waiting: [] };
-      shelf.planAgain = planAgain;
+      const shelf: FilledShelf = shelves.get(key) ?? { key, prepare, waiting: [] };
+      shelf.prepare = prepare;
       shelves.delete(key);
       shelves.set(key, shelf);
       if (shelves.size > settings.profiles) forget(firstOf(shelves));

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { MeasuredFacts } from '../facts/measured-facts.ts';
 import type { LaunchPlan } from '../launch-plan.ts';
 import type { Job } from '../launcher/start-launcher.ts';
-import type { Planning } from '../plan-command.ts';
+import type { PrepareWarm } from './shelves.ts';
 import { createWarmPool, type WarmPool } from './warm-pool.ts';
 import type { WarmSandbox } from './warm-sandbox.ts';
 
@@ -48,15 +48,18 @@ function planOf(executor: string): LaunchPlan {
   return { executor, tool: {}, data: [], cgroups: [], watch: {}, expected } as unknown as LaunchPlan;
 }
 
-const planned = (executor: string): Planning => ({ kind: 'planned', plan: planOf(executor), survey: {} as never });
+const preparing =
+  (executor: string): PrepareWarm =>
+  (start) =>
+    start(planOf(executor));
 
 /** One command from its beginning to its end, and the pool afterwards. */
 async function run(
   pool: WarmPool,
   executor: string,
-  planAgain = () => planned(executor),
+  prepare: PrepareWarm = preparing(executor),
 ): Promise<WarmSandbox | undefined> {
-  const use = pool.use(planOf(executor), planAgain);
+  const use = pool.use(planOf(executor), prepare);
   const taken = use.take();
   use.done();
   await pool.settled();
@@ -88,7 +91,7 @@ describe('the pool', () => {
   it('starts none while a command runs, unless that takes long', async () => {
     const { pool, made } = open();
     await run(pool, 'a');
-    const use = pool.use(planOf('a'), () => planned('a'));
+    const use = pool.use(planOf('a'), preparing('a'));
     await vi.advanceTimersByTimeAsync(99);
     expect(made).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
@@ -136,8 +139,8 @@ describe('the pool', () => {
   });
 
   it('makes none for a plan that is another one by now, or refused', async () => {
-    const refused: Planning = { kind: 'refused', code: 'sandbox.unsupported', message: '', fix: undefined };
-    for (const again of [() => planned('b'), () => refused]) {
+    const refused: PrepareWarm = async () => undefined;
+    for (const again of [preparing('b'), refused]) {
       const { pool, made } = open();
       for (let command = 0; command < 4; command += 1) expect(await run(pool, 'a', again)).toBeUndefined();
       expect(made).toEqual([]);
@@ -153,7 +156,7 @@ describe('the pool', () => {
   it('makes room for a crowd of commands', async () => {
     const { pool, made, waiting } = open();
     for (let command = 0; command < 2; command += 1) await run(pool, 'a');
-    const uses = Array.from({ length: 65 }, () => pool.use(planOf('b'), () => planned('b')));
+    const uses = Array.from({ length: 65 }, () => pool.use(planOf('b'), preparing('b')));
     await vi.advanceTimersByTimeAsync(1000);
     expect(waiting()).toEqual([]);
     expect(made).toHaveLength(2);
@@ -166,7 +169,7 @@ describe('the pool', () => {
   it('ends everything when it is closed, also what becomes ready only then', async () => {
     const { pool, made, waiting } = open();
     for (let command = 0; command < 2; command += 1) await run(pool, 'a');
-    const use = pool.use(planOf('a'), () => planned('a'));
+    const use = pool.use(planOf('a'), preparing('a'));
     use.take();
     use.done();
     pool.close();

@@ -1,15 +1,14 @@
 import type { LaunchPlan } from '../launch-plan.ts';
-import type { Planning } from '../plan-command.ts';
 import { poolKey } from './pool-key.ts';
-import { createShelves, type PoolSettings, type Shelf } from './shelves.ts';
+import { createShelves, type PoolSettings, type PrepareWarm, type Shelf } from './shelves.ts';
 import type { WarmSandbox } from './warm-sandbox.ts';
 
 export const DEFAULT_POOL: PoolSettings = { perProfile: 2, profiles: 4, maxAgeMs: 30_000 };
 
 /** Sandboxes that were started before anybody asked, each for one tool. */
 export interface WarmPool {
-  /** A command of this plan begins; `planAgain` plans the sandboxes for those that come after it. */
-  use(plan: LaunchPlan, planAgain: () => Planning): PoolUse;
+  /** A command of this plan begins; `prepare` makes the sandboxes for those that come after it. */
+  use(plan: LaunchPlan, prepare: PrepareWarm): PoolUse;
   /** Resolves when none is being started; how many wait then. */
   settled(): Promise<number>;
   /** Starts no more, and ends those that wait. */
@@ -75,20 +74,18 @@ export function createWarmPool({ warmUp, now, settings }: PoolDeps): WarmPool {
   }
 
   async function addTo(shelf: Shelf): Promise<boolean> {
-    const planned = shelf.planAgain();
-    if (planned.kind === 'refused' || poolKey(planned.plan) !== shelf.key) return false;
-    const sandbox = await warmUp(planned.plan);
+    const sandbox = await shelf.prepare(async (plan) => (poolKey(plan) === shelf.key ? warmUp(plan) : undefined));
     if (sandbox === undefined) return false;
     if (isClosed || !shelves.put(shelf, sandbox)) sandbox.end();
     return true;
   }
 
   return {
-    use(plan, planAgain) {
+    use(plan, prepare) {
       const key = poolKey(plan);
       running += 1;
       if (running > CROWD) shelves.clear();
-      shelves.noteUse(key, planAgain);
+      shelves.noteUse(key, prepare);
       schedule();
       return {
         take: () => shelves.take(key),

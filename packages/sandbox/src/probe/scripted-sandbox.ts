@@ -159,6 +159,7 @@ function ran(scene: Scene, stdout: string): Ran {
     enforcement: { fileSystem: 'isolated', network: 'isolated' },
     output: { stdout: Buffer.from(stdout), stderr: Buffer.alloc(0) },
     usage: { wallMs: 1, userMs: 1, systemMs: 1, maxRssBytes: 1, outputBytes: 1 },
+    protectedChanged: [],
     facts: {
       processes: [
         { role: 'tool', ...PROCESS, ...scene.tool },

@@ -1,6 +1,7 @@
 import type { PlacedFiles } from '../bind/placed-files.ts';
 import type { PlannedCgroupFacts } from '../cgroup/plan-cgroups.ts';
 import type { CgroupPlan, LandlockPlan, LaunchPlan, RlimitName, ToolIdentity } from '../launch-plan.ts';
+import type { ProtectionMount } from '../protect/plan-protection.ts';
 
 /** What a plan needs to know of the host: looked up beforehand, so that planning is pure. */
 export interface HostSurvey {
@@ -45,6 +46,8 @@ export interface HostSurvey {
   };
   /** Tier B only. */
   readonly landlock: LandlockPlan | undefined;
+  /** Protected paths and directories above them, in the order of mounting; Tier C only. */
+  readonly protection?: readonly ProtectionMount[];
   /** Processes and threads on the whole machine now: what a per-user limit must leave room for. */
   readonly tasksOnHost: number;
   /** Limits that the launcher is under itself and, without root, cannot raise. */

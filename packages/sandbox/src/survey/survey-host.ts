@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { CgroupDriver } from '../cgroup/detect-cgroups.ts';
 import { jobNameOf } from '../cgroup/job-name.ts';
 import { planCgroups } from '../cgroup/plan-cgroups.ts';
@@ -17,6 +16,7 @@ import { refuseTierB } from './refuse-tier-b.ts';
 import { rememberIdentities, rememberLandlock, rememberSurroundings, rememberWorkspaces } from './remembered.ts';
 import type { SurveyFiles } from './survey-files.ts';
 import { systemFiles, systemRoots } from './system-layout.ts';
+import { createTaskRoom } from './task-room.ts';
 import { powerfulGroups } from './tool-identity.ts';
 import { credentialsIn, type Toolchains } from './toolchains.ts';
 
@@ -47,6 +47,7 @@ export interface HostSurveyor {
 
 /** Looks things up on the host; what seldom changes is looked up once. */
 export function createSurveyor(deps: SurveyDeps): HostSurveyor {
+  const taskRoom = createTaskRoom();
   const { files, launcher, cgroups } = deps;
   const fixed = fixedFacts(deps);
   const workspaceAt = rememberWorkspaces(deps);
@@ -106,7 +107,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
           program,
           cgroups: { plans: planned.cgroups, facts: planned.facts, cpuCounter: planned.cpuCounter },
           landlock,
-          tasksOnHost: profile.tier === 'B' ? tasksOnHost() : 0,
+          tasksOnHost: profile.tier === 'B' ? taskRoom() : 0,
         },
       };
     },
@@ -140,15 +141,6 @@ function ownCeilings(files: SurveyFiles): HostSurvey['ceilings'] {
   const limits = parseLimits(files.readText('/proc/self/limits') ?? '');
   const names: readonly RlimitName[] = ['cpu', 'as', 'nofile', 'fsize', 'nproc', 'core', 'data'];
   return Object.fromEntries(names.map((name) => [name, limits.get(name)?.hard ?? Infinity]));
-}
-
-/** Rounded up, or no two plans would be alike, and no sandbox that was started ahead would ever be the right one. */
-const TASKS_STEP = 64;
-
-/** The second number of `0.12 0.10 0.09 1/234 5678` is after the slash. */
-function tasksOnHost(): number {
-  const found = /\/(\d+)/.exec(readFileSync('/proc/loadavg', 'utf8'));
-  return Math.ceil(Number(found?.[1] ?? 0) / TASKS_STEP) * TASKS_STEP;
 }
 
 function refused(code: Refusal['code'], message: string, fix: string): Refusal {

@@ -65,6 +65,39 @@ function targetsOf(wrapper: readonly string[] | undefined, option: string): read
   return args.flatMap((arg, at) => (arg === option ? [args[at + 2] ?? ''] : []));
 }
 
+describe('protected paths', () => {
+  const protection = [
+    { path: '/work/project/.git', writable: true, root: '/work/project' },
+    { path: '/work/project/.git/hooks', writable: false, root: '/work/project' },
+  ];
+
+  it('are mounted after what they lie in and before what the profile hides', () => {
+    const { wrapper, expected } = plan({ protection, masked: [{ path: '/work/project/secret', kind: 'file' }] });
+    const text = wrapper?.join(' ') ?? '';
+    const order = [
+      '--bind /work/project /work/project',
+      '--bind /work/project/.git /work/project/.git',
+      '--ro-bind /work/project/.git/hooks /work/project/.git/hooks',
+      '--ro-bind /dev/null /work/project/secret',
+    ].map((part) => text.indexOf(part));
+    expect(order).not.toContain(-1);
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
+    expect(expected.mounts?.filter(({ within }) => within !== undefined)).toEqual([
+      { at: '/work/project/.git', writable: true, within: '/work/project' },
+      { at: '/work/project/.git/hooks', writable: false, within: '/work/project' },
+    ]);
+  });
+
+  it('come from where the workspace was handed over', () => {
+    const { wrapper } = plan({ protection, outOfReach: new Set(['/work/project']) });
+    expect(wrapper?.join(' ')).toContain('--ro-bind /run/palyra/0/.git/hooks /work/project/.git/hooks');
+  });
+
+  it('cost nothing where there are none', () => {
+    expect(plan({ protection: [] })).toEqual(plan());
+  });
+});
+
 describe('the plan of a box', () => {
   it('is exactly this', () => {
     // None of the arguments holds a space.

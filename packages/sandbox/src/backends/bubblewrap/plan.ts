@@ -2,6 +2,7 @@ import type { SandboxCommand } from '../../command.ts';
 import type { ExpectedMount } from '../../facts/expected-facts.ts';
 import type { LaunchPlan, StagedMount } from '../../launch-plan.ts';
 import type { Limits, SandboxProfile } from '../../profile.ts';
+import type { ProtectionMount } from '../../protect/plan-protection.ts';
 import { seccompProgram } from '../../seccomp/filter.ts';
 import type { HostSurvey } from '../../survey/host-survey.ts';
 import { toolEnvironment } from '../../tool-environment.ts';
@@ -148,6 +149,7 @@ function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
     ),
     ...survey.paths.writable.map((path) => bind(handOver(path, { writable: true }), path, { writable: true })),
     ...workspaces.map((path) => bind(handOver(path, { writable, isWorkspace: true }), path, { writable })),
+    ...(survey.protection ?? []).map((mount) => protect(mount, handOver)),
     // After it, for one may lie in it.
     ...survey.paths.readOnly.map((path) => bind(handOver(path, { writable: false }), path, { writable: false })),
     ...survey.masked.map(({ path, kind }) => mask(path, kind)),
@@ -189,6 +191,12 @@ function systemRoot(root: HostSurvey['systemRoots'][number]): PlannedMount {
 
 function bind(source: string, at: string, { writable }: { readonly writable: boolean }): PlannedMount {
   return { args: [writable ? '--bind' : '--ro-bind', source, at], expected: [{ at, writable }] };
+}
+
+// SECURITY: T-15, T-44 — from the same source as what it lies in, which the tool's user can reach.
+function protect({ path, root, writable }: ProtectionMount, handOver: HandOver): PlannedMount {
+  const source = `${handOver(root, { writable: true })}${path.slice(root.length)}`;
+  return { ...bind(source, path, { writable }), expected: [{ at: path, writable, within: root }] };
 }
 
 function tmpfs(at: string, mode: string, { tmpfsBytes }: Limits): PlannedMount {

@@ -1,0 +1,176 @@
+import { join } from 'node:path';
+import { setImmediate as afterOthers } from 'node:timers/promises';
+import { stateOf } from './anchored-files.ts';
+import { createKeeper } from './keep-attempt.ts';
+import { pathsLedTo } from './led-to.ts';
+import { absentHooks, mountCandidates } from './mount-candidates.ts';
+import { createMountPoints, removeLeftMountPoints } from './mount-points.ts';
+import { type ProtectionMount, planProtection } from './plan-protection.ts';
+import type { ProtectedChange } from './put-back.ts';
+import type { Entry } from './read-entries.ts';
+import { restoreAll } from './restore-all.ts';
+import { createRunning, heldByAll, holdsMore, isIn, type Running, trusted } from './running-watches.ts';
+import { type ScanRequest, scanTree, type TreeMemory } from './scan-tree.ts';
+
+/** Looks after protected paths: what is there before a command is there after it. */
+export interface Protection {
+  /** Which mounts a command would get. Makes nothing. */
+  plan(place: ProtectedPlace): readonly ProtectionMount[];
+  begin(place: ProtectedPlace): Promise<Watch>;
+}
+
+export interface Watch {
+  readonly mounts: readonly ProtectionMount[];
+  /** Whether a mount point was made for it, which is removed with the last command that has it. */
+  readonly isTemporary: boolean;
+  /** To be called when the mounts are in place. */
+  started(): void;
+  /** After everything that the command started is dead. Puts back, keeps what was found, and says what it was. */
+  end(): Promise<readonly ProtectedChange[]>;
+  /** When nothing ran. */
+  release(): void;
+}
+
+export interface ProtectedPlace {
+  /** Directories that the command may write, resolved. */
+  readonly roots: readonly string[];
+  /** Git's, of the workspace itself: their hooks are mounted even when there are none. */
+  readonly gitDirectories: readonly string[];
+  readonly lifted: readonly string[];
+  /** Whether there is a mount namespace to mount in. */
+  readonly mounts: boolean;
+}
+
+export interface ProtectionDeps {
+  /** Ours alone, outside of every workspace. Made when it is needed. */
+  readonly keptDirectory: string;
+  /** Every link followed; of what is not there, as far as it is. */
+  realPath(path: string): string;
+  readonly now: () => number;
+}
+
+/** Workspaces of which more than their name is known. */
+const MOST_REMEMBERED = 16;
+
+/** Removes mount points that a killed daemon left. */
+export function createProtection({ keptDirectory, realPath, now }: ProtectionDeps): Protection {
+  const records = join(keptDirectory, 'mount-points');
+  removeLeftMountPoints(records);
+  const points = createMountPoints(records);
+  const memories = rememberTrees();
+  const running = createRunning();
+
+  const beforeRun = ({ roots, lifted }: ProtectedPlace): ScanRequest => ({
+    roots,
+    lifted,
+    memory: memories(roots),
+    now,
+    leadsTo: ({ entries }) => pathsLedTo(entries, { roots, realPath }),
+    since: undefined,
+  });
+
+  return {
+    plan(place) {
+      if (!place.mounts) return [];
+      const absent = absentHooks(place, points.has).map((each) => ({ ...each, hold: 'always' as const }));
+      return planProtection([...absent, ...mountCandidates(driveNow(scanTree(beforeRun(place))), place)]);
+    },
+    async begin(place) {
+      const made = place.mounts
+        ? absentHooks(place, points.has).filter(({ root, path }) => points.take(root, path))
+        : [];
+      const neighbours = running.watchNeighbours();
+      const scan = await drive(scanTree(beforeRun(place)));
+      const own: Running = {
+        place,
+        before: { entries: trusted(scan.entries, place, neighbours.all()) },
+        mounts: place.mounts ? heldByAll(planProtection(mountCandidates(scan, place)), place, running.all()) : [],
+        started: Promise.withResolvers<void>(),
+      };
+      const earlier = running.all();
+      running.add(own);
+      // SECURITY: T-44 — what they are about to mount, this one may be allowed to rename.
+      await Promise.all(earlier.filter((other) => holdsMore(other, own)).map(({ started }) => started.promise));
+      const release = () => {
+        own.started.resolve();
+        running.remove(own);
+        for (const { root, path } of made) points.release(root, path);
+      };
+      const atMs = now();
+      return {
+        mounts: own.mounts,
+        isTemporary: made.length > 0,
+        started: () => own.started.resolve(),
+        async end() {
+          try {
+            // What another command may write by the operator's leave is not this one's doing.
+            const lifted = [...place.lifted, ...running.others(own).flatMap((other) => other.place.lifted)];
+            const since = { atMs, bulk: scan.bulk };
+            const after = await drive(scanTree({ ...beforeRun(place), lifted, leadsTo: () => scan.ledTo, since }));
+            const before = { ...scan, entries: withoutLifted(own.before.entries, lifted) };
+            const changes = restoreAll(
+              { before, after, roots: place.roots, realPath, isDirectory },
+              createKeeper(keptDirectory, now),
+            );
+            await acceptLifted(own);
+            return changes;
+          } finally {
+            release();
+          }
+        },
+        release,
+      };
+    },
+  };
+
+  /** Others that still run were started before this, and must not undo it. */
+  async function acceptLifted(own: Running): Promise<void> {
+    const { place } = own;
+    const others = running.others(own);
+    if (place.lifted.length === 0 || others.length === 0) return;
+    const { entries } = await drive(scanTree(beforeRun({ ...place, lifted: [] })));
+    for (const { before, place: theirs } of others) {
+      const isAccepted = (path: string) =>
+        isIn(path, place.lifted) && isIn(path, theirs.roots) && !isIn(path, theirs.lifted);
+      const accepted = [...entries].filter(([path]) => isAccepted(path));
+      before.entries = new Map([...withoutLifted(before.entries, place.lifted), ...accepted]);
+    }
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return stateOf(path)?.kind === 'directory';
+}
+
+function withoutLifted(entries: ReadonlyMap<string, Entry>, lifted: readonly string[]): Map<string, Entry> {
+  return new Map([...entries].filter(([path]) => !isIn(path, lifted)));
+}
+
+function rememberTrees(): (roots: readonly string[]) => TreeMemory {
+  const known = new Map<string, TreeMemory>();
+  return (roots) => {
+    const key = JSON.stringify(roots);
+    const memory = known.get(key) ?? { directories: new Map(), entries: new Map() };
+    // The last in the map is the last that was used.
+    known.delete(key);
+    known.set(key, memory);
+    for (const oldest of [...known.keys()].slice(0, -MOST_REMEMBERED)) known.delete(oldest);
+    return memory;
+  };
+}
+
+function driveNow<T>(steps: Generator<undefined, T>): T {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** A large tree takes a while, in which the daemon has other things to do. */
+async function drive<T>(steps: Generator<undefined, T>): Promise<T> {
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await afterOthers();
+  }
+}

@@ -1,0 +1,57 @@
+import { dirname, resolve } from 'node:path';
+import { isAtOrBelow } from '../survey/survey-files.ts';
+import { type ConfigEntry, parseGitConfig, writeGitConfig } from './git-config.ts';
+import { isHarmless, keyOf } from './harmless-git-config.ts';
+import type { Entry } from './read-entries.ts';
+
+/** Where the tool may write, and how a path is resolved. */
+export interface JudgeContext {
+  readonly roots: readonly string[];
+  /** Every link followed; of what is not there, as far as it is. */
+  realPath(path: string): string;
+}
+
+/** Keys that are not known to be harmless, with their values, in order; undefined when git would not read the file. */
+export function dangerousKeys(entry: Entry, context: JudgeContext): readonly ConfigEntry[] | undefined {
+  if (entry.kind !== 'file' || entry.bytes === undefined) return undefined;
+  const place = { path: entry.path, roots: context.roots };
+  return parseGitConfig(textOf(entry.bytes))?.filter((each) => !isHarmless(each, place));
+}
+
+/** The same configuration without them. */
+export function withoutDangerousKeys(entry: Entry, context: JudgeContext): Buffer {
+  const place = { path: entry.path, roots: context.roots };
+  const all = entry.bytes === undefined ? [] : (parseGitConfig(textOf(entry.bytes)) ?? []);
+  return Buffer.from(writeGitConfig(all.filter((each) => isHarmless(each, place))), 'latin1');
+}
+
+/** Names the keys and not their values: these are the tool's words. */
+export function describeKeys(keys: readonly ConfigEntry[] | undefined): string {
+  if (keys === undefined) return 'It is not a configuration that git reads.';
+  const names = [...new Set(keys.map(keyOf))];
+  return `It sets ${names.slice(0, 5).join(', ')}${names.length > 5 ? ' and more' : ''}.`;
+}
+
+export function isSameConfig(one: readonly ConfigEntry[], other: readonly ConfigEntry[]): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** SECURITY: T-44 — a repository elsewhere is one that nobody looks into. */
+export function leadsInside(entry: Entry, { roots, realPath }: JudgeContext): boolean {
+  const named = entry.kind === 'link' ? entry.target : pointedAt(entry);
+  if (named === undefined) return false;
+  const target = realPath(resolve(dirname(entry.path), named));
+  return roots.some((root) => isAtOrBelow(target, root));
+}
+
+function pointedAt({ path, bytes }: Entry): string | undefined {
+  const text = bytes === undefined ? '' : bytes.toString('utf8');
+  const isCommon = !/\.git$/i.test(path);
+  const found = (isCommon ? /^([^\0\n]+)\n?$/ : /^gitdir: ([^\0\n]+)\n?$/).exec(text);
+  return found?.[1];
+}
+
+/** Byte for byte: names and values in any encoding come out as they went in. */
+function textOf(bytes: Buffer): string {
+  return bytes.toString('latin1');
+}

@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import type { SandboxCommand } from '../command.ts';
+import type { Planned, Planner, Planning } from '../plan-command.ts';
+import type { PrepareWarm } from '../pool/shelves.ts';
+import type { SandboxProfile } from '../profile.ts';
+import type { RunResult } from '../run-result.ts';
+import type { HostSurvey } from '../survey/host-survey.ts';
+import { isAtOrBelow } from '../survey/survey-files.ts';
+import { stateOf } from './anchored-files.ts';
+import type { ProtectedPlace, Protection } from './create-protection.ts';
+import type { ProtectedChange } from './put-back.ts';
+
+/** `started` is to be called when the sandbox is as planned, before the command's first instruction. */
+export type StartJob = (planned: Planned, started: () => void) => Promise<RunResult>;
+
+/** Runs between a look before and a look after. */
+export interface ProtectedRuns {
+  plan(command: SandboxCommand, profile: SandboxProfile): Planning;
+  run(command: SandboxCommand, profile: SandboxProfile, start: StartJob): Promise<RunResult>;
+  /** Makes a sandbox for a command that is not there yet. Nothing runs in it, so there is nothing to look at afterwards. */
+  prepare(command: SandboxCommand, profile: SandboxProfile, start: Parameters<PrepareWarm>[0]): ReturnType<PrepareWarm>;
+}
+
+export interface ProtectedRunsDeps {
+  readonly planner: Planner;
+  readonly protection: Protection;
+}
+
+export function createProtectedRuns({ planner, protection }: ProtectedRunsDeps): ProtectedRuns {
+  return {
+    plan(command, profile) {
+      const surveyed = planner.survey(command, profile);
+      if (surveyed.kind === 'refused') return surveyed;
+      const mounts = protection.plan(placeOf(profile, surveyed.survey));
+      return planner.planSurveyed(command, profile, { ...surveyed.survey, protection: mounts });
+    },
+    async run(command, profile, start) {
+      const surveyed = planner.survey(command, profile);
+      if (surveyed.kind === 'refused') return surveyed;
+      const place = placeOf(profile, surveyed.survey);
+      const watch = await protection.begin(place).catch(() => undefined);
+      if (watch === undefined) return notLookedAt();
+      const planned = planner.planSurveyed(command, profile, { ...surveyed.survey, protection: watch.mounts });
+      const result = planned.kind === 'refused' ? planned : await start(planned, watch.started);
+      if (!('facts' in result)) {
+        watch.release();
+        return result;
+      }
+      // SECURITY: T-15, T-45 — before anybody hears that it is over, and may use what it left.
+      return { ...result, protectedChanged: await watch.end().catch(() => [uncheckedIn(place)]) };
+    },
+    async prepare(command, profile, start) {
+      const surveyed = planner.survey(command, profile);
+      if (surveyed.kind === 'refused') return undefined;
+      // SECURITY: T-44 — like any other that mounts: commands that could rename what it mounts wait until it has.
+      const watch = await protection.begin(placeOf(profile, surveyed.survey)).catch(() => undefined);
+      if (watch === undefined) return undefined;
+      try {
+        // A mount point that is made for one run is gone after it, and the mount with it.
+        if (watch.isTemporary) return undefined;
+        const planned = planner.planSurveyed(command, profile, { ...surveyed.survey, protection: watch.mounts });
+        return planned.kind === 'refused' ? undefined : await start(planned.plan);
+      } finally {
+        watch.release();
+      }
+    },
+  };
+}
+
+/** SECURITY: T-20 — nothing runs when it is not known what it may change. */
+function notLookedAt(): RunResult {
+  const message = 'Protected paths of the workspace could not be looked at.';
+  return {
+    kind: 'failed_to_start',
+    code: 'sandbox.start_failed',
+    message,
+    fix: 'Look whether the workspace can be read.',
+  };
+}
+
+/** SECURITY: T-20 — a check that failed is not one that found nothing. */
+function uncheckedIn({ roots: [path = '/'] }: ProtectedPlace): ProtectedChange {
+  return { path, what: 'changed', restored: false, reason: 'Protected paths could not be checked.' };
+}
+
+function placeOf(profile: SandboxProfile, { workspace, paths }: HostSurvey): ProtectedPlace {
+  const isWritable = profile.workspace.access === 'read-write';
+  const own = isWritable ? [workspace.root, ...workspace.gitDirectories] : [];
+  const directories = paths.writable.filter((path) => stateOf(path)?.kind === 'directory');
+  const all = [...new Set([...own, ...directories])];
+  return {
+    roots: all.filter((path) => !all.some((other) => other !== path && isAtOrBelow(path, other))),
+    gitDirectories: isWritable ? [join(workspace.root, '.git'), ...workspace.gitDirectories] : [],
+    lifted: profile.protection?.lifted ?? [],
+    mounts: profile.tier === 'C',
+  };
+}
