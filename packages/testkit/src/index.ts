@@ -1,6 +1,18 @@
 export type { AcknowledgingProcess } from './acknowledging-process.ts';
+export {
+  type ApprovalsHome,
+  type ApprovalsHomeOptions,
+  openApprovalsHome,
+  requirePermit,
+  SAMPLE_ORIGIN,
+  usePermit,
+} from './approvals-contract/approvals-home.ts';
+export { startApprovalsProcess } from './approvals-contract/approvals-process.ts';
+export { type ApprovalsPlace, describeApprovalsContract } from './approvals-contract/describe-approvals-contract.ts';
+export { SAMPLE_HOST, type SampleQuestion, sampleQuestion } from './approvals-contract/sample-questions.ts';
 export { type CapturedLine, type CaptureLogger, createCaptureLogger } from './capture-logger.ts';
 export { createFakeClock, type FakeClock } from './fake-clock.ts';
+export { createFakeCredentials, type FakeCredentialOptions, type FakeCredentials } from './fake-credentials.ts';
 export { interpretBpf, type SystemCall } from './interpret-bpf.ts';
 export { journalFaults } from './journal-contract/check-journal.ts';
 export { describeJournalContract, type RemovableJournalPlace } from './journal-contract/describe-journal-contract.ts';

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { createTemporaryHome } from '@palyra/testkit';
 import { expect, test, vi } from 'vitest';
 import { renderMigrations } from '../migration.ts';
@@ -25,6 +26,7 @@ async function watching({ pollMs }: { pollMs: number }) {
     send: (message) => sent.push(message),
   });
   return {
+    path: options.path,
     writer,
     sent,
     async end() {
@@ -48,6 +50,29 @@ test('a change of the write-ahead log wakes it without the poll', async () => {
     },
     { timeout: 5_000 },
   );
+  await end();
+});
+
+/** Commits one notification for each message, in a thread of its own, so that its flush takes its time while we look. */
+const COMMITTER = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const database = new (require('node:sqlite').DatabaseSync)(workerData.path);
+  database.exec('pragma synchronous = full');
+  const insert = database.prepare(workerData.insert);
+  parentPort.on('message', (payload) => insert.run('runs', payload, 'other'));
+`;
+
+test('a commit is told without the poll, though the log changes before the commit can be seen', async () => {
+  const { path, sent, end } = await watching({ pollMs: NEVER_MS });
+  const committer = new Worker(COMMITTER, { eval: true, workerData: { path, insert: INSERT } });
+  const payloads = Array.from({ length: 40 }, (_, i) => `${i}`);
+  for (const [i, payload] of payloads.entries()) {
+    committer.postMessage(payload);
+    await vi.waitFor(() => expect(sent).toHaveLength(i + 1), { timeout: 5_000, interval: 1 });
+  }
+  await committer.terminate();
+  const told = sent.flatMap((message) => (message.kind === 'notified' ? message.notifications : []));
+  expect(told.map(({ payload }) => payload)).toEqual(payloads);
   await end();
 });
 

@@ -22,28 +22,61 @@ const SINCE = 'select seq, channel, payload, origin from palyra_notifications wh
 
 /**
  * Tells what other processes committed: their own are told by the writer's acknowledgement. A change of the WAL wakes it
- * at once; file system events get lost now and then (2 of 100 when measured), so a slow poll stands behind them.
+ * at once; file system events get lost now and then (2 of 100 when measured), so a slow poll stands behind them. The WAL
+ * is written before the flush and can be read only after it, so an event is a reason to look again and again for a while.
  */
 export function watchNotifications(options: WatchOptions): () => void {
   const { connection, path, pollMs } = options;
   const walName = `${basename(path)}-wal`;
   let seen = { version: dataVersion(connection), seq: latestSeq(connection) };
 
-  const look = () => {
+  /** True when something was committed since. */
+  const look = (): boolean => {
     const version = dataVersion(connection);
-    if (version === seen.version) return;
+    if (version === seen.version) return false;
     seen = { version, seq: tellSince(seen.seq, options) };
+    return true;
   };
+  const eager = createEagerness(() => attempt(look, options), pollMs);
 
   // The directory, not the file: SQLite removes and recreates the WAL.
   const watcher = tryToWatch(dirname(path), (name) => {
-    if (name === walName) attempt(look, options);
+    if (name !== walName) return;
+    attempt(look, options);
+    // Also when there was something: that may have been an earlier commit than the one that is being written.
+    eager.begin();
   });
   const timer = setInterval(() => attempt(look, options), pollMs);
   timer.unref();
   return () => {
     clearInterval(timer);
+    eager.end();
     watcher?.close();
+  };
+}
+
+/** How much longer than a flush has taken so far it may take to notice that it is done. */
+const LATENESS = 0.3;
+
+/** Looks after 1 ms, and then again and again, at a pace that follows how long it has been, until there is something. */
+function createEagerness(look: () => boolean, longestMs: number): { begin(): void; end(): void } {
+  let timer: NodeJS.Timeout | undefined;
+  const lookAfter = (pauseMs: number, waitedMs: number) => {
+    timer = setTimeout(() => {
+      if (look()) return;
+      const waited = waitedMs + pauseMs;
+      const pause = 1 + Math.floor(waited * LATENESS);
+      if (pause < longestMs) lookAfter(pause, waited);
+    }, pauseMs);
+    timer.unref();
+  };
+  const end = () => clearTimeout(timer);
+  return {
+    begin() {
+      end();
+      lookAfter(1, 0);
+    },
+    end,
   };
 }
 
@@ -75,12 +108,13 @@ function tellSince(since: number, { connection, origin, send }: WatchOptions): n
   }
 }
 
-function attempt(look: () => void, { send }: WatchOptions): void {
+function attempt(look: () => boolean, { send }: WatchOptions): boolean {
   try {
-    look();
+    return look();
   } catch {
     // Not being able to look is the same to a subscriber as having missed something.
     send({ kind: 'gap' });
+    return true;
   }
 }
 

@@ -1,0 +1,129 @@
+import { canonicalJson, inspectHost, type Sha256Hex, visibleText } from '@palyra/primitives';
+import { ApprovalError } from './approval-error.ts';
+
+/**
+ * What a call does outside its box, as the sandbox plan has it. A grant covers effects, never commands: there is no
+ * effect that stands for the beginning of a command line.
+ */
+export type Effect =
+  /** A connection, perhaps with a secret that is put into it. */
+  | { readonly kind: 'host'; readonly host: string; readonly port: number; readonly secret: string | null }
+  /** A directory or file and everything below it. */
+  | { readonly kind: 'path'; readonly path: string; readonly mode: 'read' | 'write' }
+  /** A tool of another MCP server, for as long as its definition has this digest. */
+  | { readonly kind: 'upstream'; readonly server: string; readonly tool: string; readonly definition: Sha256Hex }
+  /** This very command outside the box, in this directory. */
+  | { readonly kind: 'argv'; readonly argv: readonly string[]; readonly cwd: string }
+  /** Anything that is approved once each time, such as a change to a protected file. */
+  | { readonly kind: 'once'; readonly what: string };
+
+/** Throws `approvals.invalid_effect` unless every name has its one spelling. */
+export function checkEffects(effects: readonly Effect[]): void {
+  for (const effect of effects) if (!isCanonical(effect)) throw notCanonical(effect);
+}
+
+/** A yes for these may reach beyond the one call. */
+export function areGrantable(effects: readonly Effect[]): boolean {
+  return effects.length > 0 && effects.every(isGrantable);
+}
+
+/** Whether all that is needed is among what was granted. Needing nothing is no reason to be covered. */
+export function covers(granted: readonly Effect[], needed: readonly Effect[]): boolean {
+  return areGrantable(needed) && needed.every((effect) => granted.some((each) => coversOne(each, effect)));
+}
+
+/** For people. Everything in it is made visible. */
+export function effectInWords(effect: Effect): string {
+  switch (effect.kind) {
+    case 'host': {
+      const to = `connections to ${inspectHost(effect.host).shown} port ${effect.port}`;
+      return effect.secret === null ? to : `${to} with the secret ${show(effect.secret)}`;
+    }
+    case 'path':
+      return `${effect.mode === 'write' ? 'writing' : 'reading'} ${show(effect.path)} and everything below it`;
+    case 'upstream':
+      return `the tool ${show(effect.tool)} of ${show(effect.server)} at definition ${effect.definition}`;
+    case 'argv':
+      return `exactly the command ${commandLine(effect.argv)} in ${show(effect.cwd)}, outside the box`;
+    case 'once':
+      return show(effect.what);
+  }
+}
+
+/** The words of a command, one quoted text each, so that nobody takes two for one. */
+export function commandLine(argv: readonly string[]): string {
+  return argv.map(quotedWord).join(' ');
+}
+
+const PLAIN_WORD = /^[A-Za-z0-9_/.:=@%+,-]+$/;
+
+function quotedWord(word: string): string {
+  if (PLAIN_WORD.test(word)) return word;
+  // SECURITY: T-08 — a quote within a word would end it early for the reader; our escapes are the only single backslashes.
+  return `'${visibleText(word).replaceAll("'", String.raw`\u{27}`)}'`;
+}
+
+function show(text: string): string {
+  return visibleText(text, { maxCharacters: 1_000 });
+}
+
+const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'fish', 'busybox', 'env', 'xargs']);
+
+function isGrantable(effect: Effect): boolean {
+  if (effect.kind === 'once') return false;
+  // SECURITY: T-03 — a shell's text is many commands; it is approved as it stands, each time it runs.
+  return effect.kind !== 'argv' || !SHELLS.has(effect.argv[0]?.split('/').at(-1) ?? '');
+}
+
+function coversOne(granted: Effect, needed: Effect): boolean {
+  if (granted.kind !== 'path' || needed.kind !== 'path') {
+    // SECURITY: T-03 — all of it alike: the same port, the same secret or none, the same argv to the last word.
+    return canonicalJson(toJson(granted)) === canonicalJson(toJson(needed));
+  }
+  if (granted.mode !== needed.mode) return false;
+  const below = granted.path === '/' ? '/' : `${granted.path}/`;
+  return needed.path === granted.path || needed.path.startsWith(below);
+}
+
+function toJson(effect: Effect): Readonly<Record<string, string | number | null | readonly string[]>> {
+  return { ...effect };
+}
+
+function isCanonical(effect: Effect): boolean {
+  switch (effect.kind) {
+    case 'host':
+      return inspectHost(effect.host).ascii === effect.host && isPort(effect.port) && effect.secret !== '';
+    case 'path':
+      return isCanonicalPath(effect.path) && (effect.mode === 'read' || effect.mode === 'write');
+    case 'upstream':
+      return effect.server !== '' && effect.tool !== '' && /^[0-9a-f]{64}$/.test(effect.definition);
+    case 'argv':
+      return effect.argv.length > 0 && effect.argv.every(isText) && isCanonicalPath(effect.cwd);
+    case 'once':
+      return isText(effect.what) && effect.what !== '';
+  }
+}
+
+function isPort(port: number): boolean {
+  return Number.isInteger(port) && port > 0 && port < 65_536;
+}
+
+function isText(text: unknown): text is string {
+  return typeof text === 'string' && text.isWellFormed();
+}
+
+/** Absolute, without empty steps, dots and NUL: what is below it is what begins with it. */
+function isCanonicalPath(path: string): boolean {
+  if (path === '/') return true;
+  if (!isText(path) || !path.startsWith('/') || path.includes('\0')) return false;
+  return path
+    .slice(1)
+    .split('/')
+    .every((step) => step !== '' && step !== '.' && step !== '..');
+}
+
+function notCanonical({ kind }: Effect): ApprovalError {
+  return new ApprovalError('approvals.invalid_effect', `An effect of kind ${kind} has a name that is not canonical.`, {
+    fix: 'Give hosts in ASCII and lower case, absolute paths without dots, digests in lower-case hexadecimal.',
+  });
+}

@@ -1,0 +1,66 @@
+import type { ApprovalId, Clock, GrantId, IdSource, Sha256Hex } from '@palyra/primitives';
+import type { CommitOutcome, CommitUnit, Database } from '@palyra/storage';
+import type { ApprovalLimits } from './approval-limits.ts';
+import type { VerifySignature } from './credential.ts';
+import type { SignedStatement } from './decision-statement.ts';
+import type { DecisionScope } from './question.ts';
+import type { SpentMemory } from './spent-memory.ts';
+import type { ApprovalsSchema } from './store/approvals-schema.ts';
+
+/** What the journal should say about a change. */
+export type ApprovalEvent =
+  | {
+      readonly kind: 'requested';
+      readonly approvalId: ApprovalId;
+      readonly principal: string;
+      readonly session: string;
+      readonly run: string;
+      readonly key: string;
+      readonly subject: Sha256Hex;
+      readonly prompt: string;
+      readonly expiresAt: number;
+    }
+  | {
+      /** One of several people said yes, and the question is still open. */
+      readonly kind: 'voted';
+      readonly approvalId: ApprovalId;
+      readonly statement: SignedStatement;
+    }
+  | {
+      readonly kind: 'decided';
+      readonly approvalId: ApprovalId;
+      readonly principal: string;
+      readonly session: string;
+      readonly outcome: 'approved' | 'denied' | 'expired' | 'cancelled';
+      readonly scope?: DecisionScope;
+      readonly statement?: SignedStatement;
+      /** The grant that answered it. */
+      readonly grantId?: GrantId;
+    }
+  | {
+      readonly kind: 'grant';
+      readonly change: 'issued' | 'revoked' | 'expired';
+      readonly grantId: GrantId;
+      readonly approvalId: ApprovalId;
+      readonly principal: string;
+      readonly expiresAt: number;
+    };
+
+/** Commits the unit, and what the journal says about it, together or not at all. */
+export type CommitWithRecord = (
+  unit: CommitUnit,
+  events: readonly ApprovalEvent[],
+) => Promise<Pick<CommitOutcome, 'kind'>>;
+
+/** What every act of this package needs. */
+export interface ApprovalContext {
+  readonly database: Database<ApprovalsSchema>;
+  readonly commit: CommitWithRecord;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  /** Of the log of this home. */
+  readonly origin: string;
+  readonly limits: ApprovalLimits;
+  readonly verify: VerifySignature;
+  readonly spent: SpentMemory;
+}

@@ -1,0 +1,199 @@
+import type { ApprovalId, GrantId } from '@palyra/primitives';
+import { StorageError } from '@palyra/storage';
+import type { Effect } from './approval-effect.ts';
+import { ApprovalError, type ApprovalRefusal, type Refused, refused } from './approval-error.ts';
+import type { ApprovalContext } from './approval-record.ts';
+import { checkStatement, holdsAtMost, patternFor } from './check-statement.ts';
+import type { Decider, DeciderIdentity } from './credential.ts';
+import {
+  type DecisionStatement,
+  parseStatement,
+  type SignedStatement,
+  STATEMENT_FORMAT,
+  signedBytes,
+  statementText,
+} from './decision-statement.ts';
+import { decisionUnit } from './decision-unit.ts';
+import { promptDigest } from './prompt/prompt-record.ts';
+import { type DecisionScope, isBelow } from './question.ts';
+import { needsOf, readCard, readVotes } from './read-card.ts';
+import type { ApprovalRow, ApprovalState } from './store/approvals-schema.ts';
+
+/** What a human says. */
+export type HumanAnswer =
+  | { readonly decision: 'approve'; readonly scope: DecisionScope; readonly ttlMs?: number }
+  /** The reason reaches the agent. */
+  | { readonly decision: 'deny'; readonly reason?: string };
+
+export type DecideOutcome =
+  | {
+      readonly kind: 'decided';
+      readonly state: 'approved' | 'denied';
+      readonly scope: DecisionScope;
+      readonly grantId?: GrantId;
+      /** The rule that the policy package is to write for the workspace. */
+      readonly alwaysHere?: { readonly workspace: string; readonly effects: readonly Effect[] };
+      /** Other cards that the new grant answered. */
+      readonly released: readonly ApprovalId[];
+    }
+  /** Said and signed, and more people are needed. */
+  | { readonly kind: 'counted'; readonly approvers: number; readonly needed: number }
+  /** Somebody else was first, or its time was over. */
+  | { readonly kind: 'conflict'; readonly state: Exclude<ApprovalState, 'pending'> }
+  | Refused<DecideRefusal>;
+
+export type DecideRefusal = Extract<
+  ApprovalRefusal,
+  | 'agent_cannot_decide'
+  | 'own_proposal'
+  | 'same_person'
+  | 'assurance_too_low'
+  | 'not_offered'
+  | 'bad_statement'
+  | 'bad_signature'
+>;
+
+/** The statement to sign, which a device may do far away. Throws `approvals.not_found`. */
+export async function draftDecision(
+  id: ApprovalId,
+  answer: HumanAnswer & { readonly by: DeciderIdentity },
+  context: ApprovalContext,
+): Promise<string> {
+  const card = await readCard(id, context);
+  const now = context.clock.now();
+  const { person, credential, device, assurance } = answer.by;
+  const scope = answer.decision === 'approve' ? answer.scope : 'once';
+  const statement: DecisionStatement = {
+    format: STATEMENT_FORMAT,
+    origin: context.origin,
+    approval_id: id,
+    subject: card.subject as DecisionStatement['subject'],
+    decision: answer.decision,
+    scope,
+    pattern: answer.decision === 'approve' ? patternFor(scope, card) : null,
+    expires_at: now + holdsFor(answer, card, context),
+    prompt: promptDigest(card.prompt),
+    decider: person,
+    credential,
+    device,
+    assurance,
+    decided_at: now,
+    reason: answer.decision === 'deny' ? (answer.reason ?? null) : null,
+  };
+  return statementText(statement);
+}
+
+function holdsFor(answer: HumanAnswer, card: ApprovalRow, { limits }: ApprovalContext): number {
+  if (answer.decision === 'deny') return 0;
+  const longest = holdsAtMost(answer.scope, { needs: needsOf(card), limits });
+  return answer.scope === 'timeboxed' ? Math.min(Math.max(0, answer.ttlMs ?? longest), longest) : longest;
+}
+
+/** Drafts, signs and records. Throws `approvals.not_found`, and what signing or storage throws: then nothing was decided. */
+export async function decide(
+  id: ApprovalId,
+  answer: HumanAnswer & { readonly by: Decider },
+  context: ApprovalContext,
+): Promise<DecideOutcome> {
+  const text = await draftDecision(id, answer, context);
+  const signature = await answer.by.sign(signedBytes(text));
+  return recordDecision({ text, signature }, context);
+}
+
+/** The racing voters of one card are as many as people are needed. */
+const TRIES = 20;
+
+/** Takes a signed statement from wherever it was signed, and trusts nothing about it. Throws as `decide` does. */
+export async function recordDecision(signed: SignedStatement, context: ApprovalContext): Promise<DecideOutcome> {
+  const said = parseStatement(signed.text);
+  if (said === undefined) return refused('bad_statement');
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const card = await readCard(said.approval_id, context);
+    const ended = endedState(card, context.clock.now());
+    if (ended !== undefined) return { kind: 'conflict', state: ended };
+    const outcome = await tryToRecord({ card, said, signed }, context);
+    if (outcome !== undefined) return outcome;
+  }
+  throw new ApprovalError('approvals.contended', 'The answer could not be recorded.', {
+    fix: 'Try again in a moment.',
+  });
+}
+
+/** SECURITY: T-05 — what has ended, by an answer or by the clock, ends no other way. */
+function endedState(card: ApprovalRow, now: number): Exclude<ApprovalState, 'pending'> | undefined {
+  if (card.state !== 'pending') return card.state;
+  return card.expires_at <= now ? 'expired' : undefined;
+}
+
+interface SaidOfCard {
+  readonly card: ApprovalRow;
+  readonly said: DecisionStatement;
+  readonly signed: SignedStatement;
+}
+
+/** Undefined when the card changed meanwhile. */
+async function tryToRecord(answer: SaidOfCard, context: ApprovalContext): Promise<DecideOutcome | undefined> {
+  const { card, said } = answer;
+  const wrong = checkStatement(card, said, context) ?? (await checkDecider(answer, context));
+  if (wrong !== undefined) return wrong;
+  const votes = await readVotes([card.id], context);
+  if (said.decision === 'approve' && votes.some(({ person }) => person === said.decider)) return refused('same_person');
+  const others = said.decision === 'approve' ? await othersReleased(card, said, context) : [];
+  const { unit, events, outcome } = decisionUnit({ ...answer, votes, others }, context);
+  const committed = await commitUnlessTaken(() => context.commit(unit, events));
+  return committed === 'taken' || committed.kind === 'conflict' ? undefined : outcome;
+}
+
+async function checkDecider(
+  { card, said, signed }: SaidOfCard,
+  { verify, database }: ApprovalContext,
+): Promise<Refused<DecideRefusal> | undefined> {
+  const { credential } = said;
+  const signer = await verify({ credential, message: signedBytes(signed.text), signature: signed.signature });
+  if (signer === undefined) return refused('bad_signature');
+  // SECURITY: T-06 — who signed is what identity says of the credential, not what the statement says of itself.
+  if (signer.kind !== 'human') return refused('agent_cannot_decide');
+  if (signer.person !== said.decider || signer.device !== said.device || isBelow(signer.assurance, said.assurance)) {
+    return refused('bad_signature', 'The credential is not the one that the statement describes.');
+  }
+  const askers = await database.read
+    .selectFrom('approval_askers')
+    .select('credential')
+    .where('approval_id', '=', card.id)
+    .execute();
+  // SECURITY: T-06 — nobody answers a question that the same credential asked.
+  if (card.credential === credential || askers.some((asker) => asker.credential === credential)) {
+    return refused('own_proposal');
+  }
+  if (said.decision === 'approve' && isBelow(said.assurance, needsOf(card).assurance))
+    return refused('assurance_too_low');
+  return undefined;
+}
+
+/** Open cards of the same principal: those that the pattern covers are answered with it. */
+async function othersReleased(
+  card: ApprovalRow,
+  { pattern }: DecisionStatement,
+  { database, limits }: ApprovalContext,
+): Promise<readonly ApprovalRow[]> {
+  if (pattern === null) return [];
+  return database.read
+    .selectFrom('approvals')
+    .selectAll()
+    .where('principal', '=', card.principal)
+    .where('workspace', '=', card.workspace)
+    .where('state', '=', 'pending')
+    .where('id', '!=', card.id)
+    .limit(limits.pendingPerPrincipal)
+    .execute();
+}
+
+/** Two people of one name at once: the second finds the row taken, and is told so when it looks again. */
+async function commitUnlessTaken<Outcome>(commit: () => Promise<Outcome>): Promise<Outcome | 'taken'> {
+  try {
+    return await commit();
+  } catch (error) {
+    if (error instanceof StorageError && error.code === 'storage.constraint_violated') return 'taken';
+    throw error;
+  }
+}

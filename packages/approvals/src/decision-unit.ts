@@ -1,0 +1,227 @@
+import type { ApprovalId, GrantId } from '@palyra/primitives';
+import { type CommitUnit, type Step, statement } from '@palyra/storage';
+import { sql } from 'kysely';
+import { type AgreedScope, scopeOfAll } from './agreed-scope.ts';
+import { covers } from './approval-effect.ts';
+import type { ApprovalContext, ApprovalEvent } from './approval-record.ts';
+import type { DecideOutcome } from './decide.ts';
+import { type DecisionStatement, parseStatement, type SignedStatement } from './decision-statement.ts';
+import type { DecisionScope } from './question.ts';
+import { effectsOf, needsOf } from './read-card.ts';
+import { type ApprovalRow, ENDED_CHANNEL, type VoteRow } from './store/approvals-schema.ts';
+
+export interface Deciding {
+  readonly card: ApprovalRow;
+  readonly said: DecisionStatement;
+  readonly signed: SignedStatement;
+  /** Those before. */
+  readonly votes: readonly VoteRow[];
+  /** Open cards that the answer might cover too. */
+  readonly others: readonly ApprovalRow[];
+}
+
+interface DecisionUnit {
+  readonly unit: CommitUnit;
+  readonly events: readonly ApprovalEvent[];
+  readonly outcome: DecideOutcome;
+}
+
+/** All that one answer changes, as one unit, which holds only if the card is as it was read. */
+export function decisionUnit(deciding: Deciding, context: ApprovalContext): DecisionUnit {
+  if (deciding.said.decision === 'deny') return denial(deciding, context);
+  const needed = needsOf(deciding.card).approvers;
+  const approvers = deciding.votes.length + 1;
+  return approvers < needed ? vote(deciding, { approvers, needed }, context) : approval(deciding, context);
+}
+
+function denial({ card, said, signed }: Deciding, context: ApprovalContext): DecisionUnit {
+  const { database, clock } = context;
+  const now = clock.now();
+  const put = database.write
+    .insertInto('approval_votes')
+    .values(voteRow(card, said, signed))
+    // Whoever said yes may still say no.
+    .onConflict((conflict) =>
+      conflict.columns(['approval_id', 'person']).doUpdateSet({ statement: signed.text, signature: signed.signature }),
+    );
+  const ended = { state: 'denied', reason: said.reason, ended_at: now } as const;
+  return {
+    unit: {
+      steps: [endCard(card, ended, context), statement(put, { rows: 1 }), countDenial(card, context)],
+      notifications: [{ channel: ENDED_CHANNEL, payload: card.id }],
+    },
+    events: [decided(card, 'denied', { statement: signed })],
+    outcome: { kind: 'decided', state: 'denied', scope: 'once', released: [] },
+  };
+}
+
+function vote(
+  { card, said, signed }: Deciding,
+  count: { readonly approvers: number; readonly needed: number },
+  context: ApprovalContext,
+): DecisionUnit {
+  return {
+    unit: { steps: [endCard(card, { votes: count.approvers }, context), insertVote(card, said, signed, context)] },
+    events: [{ kind: 'voted', approvalId: card.id as ApprovalId, statement: signed }],
+    outcome: { kind: 'counted', ...count },
+  };
+}
+
+function approval(deciding: Deciding, context: ApprovalContext): DecisionUnit {
+  const { card, said, signed } = deciding;
+  const now = context.clock.now();
+  const { scope, expiresAt } = agreedScope(deciding);
+  const isStanding = scope === 'session' || scope === 'timeboxed';
+  const grantId = isStanding ? context.ids.newId('grant') : undefined;
+  const released = grantId === undefined ? [] : coveredBy(deciding, now);
+  const ended = { state: 'approved', votes: deciding.votes.length + 1, scope, ended_at: now } as const;
+  const steps: Step[] = [
+    endCard(card, ended, context),
+    insertVote(card, said, signed, context),
+    forgetDenials(card, context),
+  ];
+  const events: ApprovalEvent[] = [decided(card, 'approved', { scope, statement: signed })];
+  if (grantId !== undefined) {
+    steps.push(insertGrant({ card, grantId, scope, expiresAt }, context));
+    if (released.length > 0) steps.push(release(released, grantId, context));
+    const [approvalId, principal] = [card.id as ApprovalId, card.principal];
+    events.push({ kind: 'grant', change: 'issued', grantId, approvalId, principal, expiresAt });
+    events.push(...released.map((other) => decided(other, 'approved', { scope, grantId })));
+  }
+  return {
+    unit: {
+      steps,
+      notifications: [card, ...released].map(({ id }) => ({ channel: ENDED_CHANNEL, payload: id })),
+    },
+    events,
+    outcome: {
+      kind: 'decided',
+      state: 'approved',
+      scope,
+      ...(grantId === undefined ? {} : { grantId }),
+      ...(scope === 'always' ? { alwaysHere: { workspace: card.workspace, effects: effectsOf(card) } } : {}),
+      released: released.map(({ id }) => id as ApprovalId),
+    },
+  };
+}
+
+function agreedScope({ said, votes }: Deciding): AgreedScope {
+  return scopeOfAll([said, ...votes.flatMap((row) => parseStatement(row.statement) ?? [])]);
+}
+
+function coveredBy({ card, said: { pattern }, others }: Deciding, now: number): readonly ApprovalRow[] {
+  const { approvers } = needsOf(card);
+  return others.filter((other) => {
+    const needs = needsOf(other);
+    // SECURITY: T-05 — a question whose time is over stays over, though nobody has said so yet.
+    if (other.expires_at <= now) return false;
+    const isOffered = needs.offer !== 'once' && needs.approvers <= approvers;
+    const isTheirs = pattern?.session === null || pattern?.session === other.session;
+    return isOffered && isTheirs && covers(pattern?.effects ?? [], effectsOf(other));
+  });
+}
+
+/** SECURITY: T-05 — compare and set: open, with as many votes as were read, and not over by the clock. */
+function endCard(card: ApprovalRow, changes: Partial<ApprovalRow>, { database, clock }: ApprovalContext): Step {
+  const update = database.write
+    .updateTable('approvals')
+    .set(changes)
+    .where('id', '=', card.id)
+    .where('state', '=', 'pending')
+    .where('votes', '=', card.votes)
+    .where('expires_at', '>', clock.now());
+  return statement(update, { rows: 1 });
+}
+
+function insertVote(
+  card: ApprovalRow,
+  said: DecisionStatement,
+  signed: SignedStatement,
+  { database }: Pick<ApprovalContext, 'database'>,
+): Step {
+  return statement(database.write.insertInto('approval_votes').values(voteRow(card, said, signed)), { rows: 1 });
+}
+
+function voteRow({ id }: ApprovalRow, { decider }: DecisionStatement, { text, signature }: SignedStatement): VoteRow {
+  return { approval_id: id, person: decider, statement: text, signature };
+}
+
+interface Granting {
+  readonly card: ApprovalRow;
+  readonly grantId: GrantId;
+  readonly scope: DecisionScope;
+  readonly expiresAt: number;
+}
+
+function insertGrant({ card, grantId, scope, expiresAt }: Granting, { database, clock }: ApprovalContext): Step {
+  const { principal, workspace, policy_set } = card;
+  const row = database.write.insertInto('approval_grants').values({
+    id: grantId,
+    approval_id: card.id,
+    principal,
+    workspace,
+    session: scope === 'session' ? card.session : null,
+    scope,
+    state: 'live',
+    policy_set,
+    issued_at: clock.now(),
+    expires_at: expiresAt,
+    ended_at: null,
+    ended_by: null,
+    uses: 0,
+    last_used_at: null,
+  });
+  return statement(row, { rows: 1 });
+}
+
+/** Those that ended meanwhile stay as they ended. */
+function release(cards: readonly ApprovalRow[], grantId: GrantId, { database, clock }: ApprovalContext): Step {
+  const ids = cards.map(({ id }) => id);
+  const update = database.write
+    .updateTable('approvals')
+    .set({ state: 'approved', via_grant: grantId, ended_at: clock.now() })
+    .where('id', 'in', ids)
+    .where('state', '=', 'pending')
+    .where('expires_at', '>', clock.now());
+  return statement(update);
+}
+
+function forgetDenials({ principal }: ApprovalRow, { database }: ApprovalContext): Step {
+  return statement(
+    database.write.updateTable('approval_principals').set({ denials: 0 }).where('principal', '=', principal),
+  );
+}
+
+/** SECURITY: T-47 — so many in a row, and nobody is asked for a while, however the next question is worded. */
+function countDenial({ principal }: ApprovalRow, { database, clock, limits }: ApprovalContext): Step {
+  const now = clock.now();
+  const recent = sql<number>`case when approval_principals.denied_at > ${now - limits.denialWindowMs}
+    then approval_principals.denials + 1 else 1 end`;
+  const isEnough = sql`${recent} >= ${limits.coolDownAfter}`;
+  const first = limits.coolDownAfter <= 1;
+  const upsert = database.write
+    .insertInto('approval_principals')
+    .values({
+      principal,
+      denials: first ? 0 : 1,
+      denied_at: now,
+      cooling_until: first ? now + limits.coolDownMs : 0,
+    })
+    .onConflict((conflict) =>
+      conflict.column('principal').doUpdateSet({
+        denials: sql<number>`case when ${isEnough} then 0 else ${recent} end`,
+        denied_at: now,
+        cooling_until: sql<number>`case when ${isEnough} then ${now + limits.coolDownMs}
+          else approval_principals.cooling_until end`,
+      }),
+    );
+  return statement(upsert, { rows: 1 });
+}
+
+function decided(
+  { id, principal, session }: ApprovalRow,
+  outcome: 'approved' | 'denied',
+  more: Pick<Extract<ApprovalEvent, { kind: 'decided' }>, 'scope' | 'statement' | 'grantId'>,
+): ApprovalEvent {
+  return { kind: 'decided', approvalId: id as ApprovalId, principal, session, outcome, ...more };
+}

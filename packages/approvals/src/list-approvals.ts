@@ -1,0 +1,83 @@
+import type { ApprovalId } from '@palyra/primitives';
+import type { ApprovalContext } from './approval-record.ts';
+import type { ApprovalPromptRecord } from './prompt/prompt-record.ts';
+import { promptOf, readCard } from './read-card.ts';
+import type { ApprovalRow, ApprovalState } from './store/approvals-schema.ts';
+
+/** One card, to be shown. What it says was asked is bound to an answer by the digest of the prompt. */
+export interface PendingToolApproval {
+  readonly approvalId: ApprovalId;
+  readonly state: ApprovalState;
+  readonly subject: string;
+  readonly principal: string;
+  readonly session: string;
+  readonly workspace: string;
+  readonly prompt: ApprovalPromptRecord;
+  /** How many calls wait for the answer. */
+  readonly waiting: number;
+  /** How many people have said yes so far. */
+  readonly votes: number;
+  readonly askedAt: number;
+  readonly expiresAt: number;
+}
+
+export interface PendingPage {
+  /** Only those of this principal. */
+  readonly principal?: string;
+  /** After this one: ids are in the order of asking. */
+  readonly after?: ApprovalId;
+  readonly limit: number;
+}
+
+/** Open questions, oldest first. */
+export async function listPending(
+  page: PendingPage,
+  context: ApprovalContext,
+): Promise<readonly PendingToolApproval[]> {
+  let query = context.database.read
+    .selectFrom('approvals')
+    .selectAll()
+    .where('state', '=', 'pending')
+    .where('expires_at', '>', context.clock.now());
+  if (page.principal !== undefined) query = query.where('principal', '=', page.principal);
+  if (page.after !== undefined) query = query.where('id', '>', page.after);
+  const rows = await query.orderBy('id').limit(page.limit).execute();
+  return withWaiting(rows, context);
+}
+
+/** Throws `approvals.not_found`. */
+export async function getApproval(id: ApprovalId, context: ApprovalContext): Promise<PendingToolApproval> {
+  const [card] = await withWaiting([await readCard(id, context)], context);
+  return card as PendingToolApproval;
+}
+
+async function withWaiting(
+  rows: readonly ApprovalRow[],
+  { database, clock }: ApprovalContext,
+): Promise<readonly PendingToolApproval[]> {
+  if (rows.length === 0) return [];
+  const askers = await database.read
+    .selectFrom('approval_askers')
+    .select((select) => ['approval_id', select.fn.countAll().as('waiting')])
+    .where(
+      'approval_id',
+      'in',
+      rows.map(({ id }) => id),
+    )
+    .groupBy('approval_id')
+    .execute();
+  const waiting = new Map(askers.map((each) => [each.approval_id, Number(each.waiting)]));
+  return rows.map((row) => ({
+    approvalId: row.id as ApprovalId,
+    state: row.state === 'pending' && row.expires_at <= clock.now() ? 'expired' : row.state,
+    subject: row.subject,
+    principal: row.principal,
+    session: row.session,
+    workspace: row.workspace,
+    prompt: promptOf(row),
+    waiting: waiting.get(row.id) ?? 0,
+    votes: row.votes,
+    askedAt: row.asked_at,
+    expiresAt: row.expires_at,
+  }));
+}

@@ -1,0 +1,149 @@
+import { type ApprovalId, type Clock, createIdSource, type IdSource, systemClock } from '@palyra/primitives';
+import type { Database, SubscriptionEvent } from '@palyra/storage';
+import type { Answer } from './answer.ts';
+import { type ApprovalLimits, DEFAULT_APPROVAL_LIMITS } from './approval-limits.ts';
+import type { ApprovalContext, CommitWithRecord } from './approval-record.ts';
+import { type Asked, type AskOutcome, ask } from './ask.ts';
+import { cancelAsked, cancelRun } from './cancel.ts';
+import { coveringGrants } from './covering-grants.ts';
+import type { Decider, DeciderIdentity, VerifySignature } from './credential.ts';
+import { type DecideOutcome, decide, draftDecision, type HumanAnswer, recordDecision } from './decide.ts';
+import type { SignedStatement } from './decision-statement.ts';
+import { expireDue } from './expire-due.ts';
+import { forgetEnded } from './forget-ended.ts';
+import {
+  expireGrants,
+  type Grant,
+  type GrantFilter,
+  listGrants,
+  type RedecideInput,
+  type RevokeInput,
+  type RevokeOutcome,
+  redecideGrants,
+  revokeGrant,
+} from './grants.ts';
+import { getApproval, listPending, type PendingPage, type PendingToolApproval } from './list-approvals.ts';
+import type { PermitOutcome } from './permit.ts';
+import type { Question } from './question.ts';
+import { createSpentMemory } from './spent-memory.ts';
+import { type ApprovalsSchema, ASKED_CHANNEL, ENDED_CHANNEL, SPENT_CHANNEL } from './store/approvals-schema.ts';
+import { verifyForRun } from './verify-for-run.ts';
+import { createWaitingRoom, type WaitOptions } from './waiting-room.ts';
+
+/** Questions put to humans, their answers, and how long an answer holds. Whatever it throws refuses the call. */
+export interface Approvals {
+  /** A permit by standing grants that cover all effects, or why there is none. */
+  covering(question: Question): Promise<PermitOutcome>;
+  /** Puts the question, joins the same one, or resumes that of the key; or says why nobody is asked. */
+  ask(question: Question): Promise<AskOutcome>;
+  /** Resolves with the answer, wherever it was given. Throws `approvals.closed`, and what storage throws. */
+  wait(asked: Asked, options?: WaitOptions): Promise<Answer>;
+  /** The only way from an answer to a permit, at the moment when the call runs. */
+  verifyForRun(question: Question, approvalId: ApprovalId): Promise<PermitOutcome>;
+  cancel(asked: Pick<Asked, 'principal' | 'key'>): Promise<void>;
+  cancelRun(run: string): Promise<void>;
+
+  pending(page: PendingPage): Promise<readonly PendingToolApproval[]>;
+  /** Throws `approvals.not_found`, as the next three do. */
+  get(id: ApprovalId): Promise<PendingToolApproval>;
+  /** The text to sign, for a key that is elsewhere; then `record`. */
+  draft(id: ApprovalId, answer: HumanAnswer & { readonly by: DeciderIdentity }): Promise<string>;
+  record(signed: SignedStatement): Promise<DecideOutcome>;
+  decide(id: ApprovalId, answer: HumanAnswer & { readonly by: Decider }): Promise<DecideOutcome>;
+  /** For inboxes: a card was opened, joined or ended. */
+  watch(
+    listener: (event: { readonly kind: 'changed'; readonly id: string } | { readonly kind: 'gap' }) => void,
+  ): Promise<{
+    close(): void;
+  }>;
+
+  grants(filter: GrantFilter): Promise<readonly Grant[]>;
+  /** Throws `approvals.not_found`. */
+  revoke(input: RevokeInput): Promise<RevokeOutcome>;
+  redecide(input: RedecideInput): ReturnType<typeof redecideGrants>;
+
+  /** Says of everything whose time is over that it is; for lists and the journal. Returns how many. */
+  expire(): Promise<number>;
+  /** Removes what ended before this time and no live grant rests on. Returns how many. */
+  forget(before: number): Promise<number>;
+  /** How many wait in this process. */
+  readonly waiting: number;
+  close(): void;
+}
+
+export interface ApprovalsDeps {
+  /** Opened with `APPROVAL_MIGRATIONS` and `approvalPrograms`. */
+  readonly database: Database<ApprovalsSchema>;
+  /** Of the log of this home. */
+  readonly origin: string;
+  readonly verify: VerifySignature;
+  /** Puts the journal's entries into the same unit; the unit alone unless told. */
+  readonly commit?: CommitWithRecord;
+  /** Whether the signed record has this approval or grant used up or revoked; nothing is recorded unless told. */
+  readonly isSpent?: (id: string) => Promise<boolean>;
+  readonly limits?: Partial<ApprovalLimits>;
+  readonly clock?: Clock;
+  readonly ids?: IdSource;
+}
+
+/** What was pending before is pending still. Resolves when every later answer, from any process, will be heard. */
+export async function openApprovals(deps: ApprovalsDeps): Promise<Approvals> {
+  const { database, origin, verify, clock = systemClock } = deps;
+  const context: ApprovalContext = {
+    database,
+    origin,
+    verify,
+    clock,
+    ids: deps.ids ?? createIdSource({ now: clock.now }),
+    commit: deps.commit ?? ((unit) => database.commit(unit)),
+    limits: { ...DEFAULT_APPROVAL_LIMITS, ...deps.limits },
+    spent: createSpentMemory(deps.isSpent ?? (async () => false)),
+  };
+  const room = createWaitingRoom(context);
+  const ended = await database.subscribe(ENDED_CHANNEL, room.hear);
+  const spent = await database.subscribe(SPENT_CHANNEL, (event) => {
+    if (event.kind === 'notified') context.spent.add(event.payload);
+  });
+
+  return {
+    covering: (question) => coveringGrants(question, context),
+    ask: (question) => ask(question, context),
+    wait: (asked, options) => room.wait(asked, options),
+    verifyForRun: (question, id) => verifyForRun(question, id, context),
+    cancel: (asked) => cancelAsked(asked, context),
+    cancelRun: (run) => cancelRun(run, context),
+    pending: (page) => listPending(page, context),
+    get: (id) => getApproval(id, context),
+    draft: (id, answer) => draftDecision(id, answer, context),
+    record: (signed) => recordDecision(signed, context),
+    decide: (id, answer) => decide(id, answer, context),
+    watch: (listener) => watchCards(database, listener),
+    grants: (filter) => listGrants(filter, context),
+    revoke: (input) => revokeGrant(input, context),
+    redecide: (input) => redecideGrants(input, context),
+    expire: async () => (await expireDue(context)) + (await expireGrants(context)),
+    forget: (before) => forgetEnded(before, context),
+    get waiting() {
+      return room.size;
+    },
+    close() {
+      ended.close();
+      spent.close();
+      room.close();
+    },
+  };
+}
+
+async function watchCards(
+  database: Database<ApprovalsSchema>,
+  listener: Parameters<Approvals['watch']>[0],
+): Promise<{ close(): void }> {
+  const tell = (event: SubscriptionEvent) =>
+    listener(event.kind === 'gap' ? event : { kind: 'changed', id: event.payload });
+  const subscriptions = [await database.subscribe(ASKED_CHANNEL, tell), await database.subscribe(ENDED_CHANNEL, tell)];
+  return {
+    close() {
+      for (const subscription of subscriptions) subscription.close();
+    },
+  };
+}

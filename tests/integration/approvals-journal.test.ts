@@ -1,0 +1,129 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  APPROVAL_MIGRATIONS,
+  type ApprovalEvent,
+  type ApprovalsSchema,
+  approvalPrograms,
+  type CommitWithRecord,
+  openApprovals,
+} from '@palyra/approvals';
+import {
+  type CallerDraft,
+  JOURNAL_MIGRATIONS,
+  type Journal,
+  type JournalSchema,
+  journalPrograms,
+  openJournal,
+  parseActor,
+} from '@palyra/journal';
+import { openDatabase } from '@palyra/storage';
+import {
+  createFakeClock,
+  createFakeCredentials,
+  createSampleCalls,
+  createTemporaryHome,
+  requirePermit,
+  SAMPLE_SNAPSHOT,
+  sampleQuestion,
+} from '@palyra/testkit';
+import { expect, test } from 'vitest';
+
+const ACTOR = parseActor('daemon:palyrad');
+
+test('questions, answers, grants and uses share their commits with the journal, or do not happen', async () => {
+  await using home = await createTemporaryHome();
+  const keyDirectory = join(home.path, 'identity');
+  await mkdir(keyDirectory, { mode: 0o700 });
+  const database = await openDatabase<JournalSchema & ApprovalsSchema>({
+    location: { kind: 'sqlite', path: join(home.path, 'palyra.db') },
+    migrations: [...JOURNAL_MIGRATIONS, ...APPROVAL_MIGRATIONS],
+    programs: [...journalPrograms(keyDirectory), ...approvalPrograms()],
+    lockTimeoutMs: 5_000,
+    logger: { error: () => undefined },
+  });
+  const clock = createFakeClock();
+  const journal = await openJournal({ database, keyDirectory, bodyDirectory: undefined, clock });
+  const credentials = createFakeCredentials();
+  const ada = credentials.issue('ada laptop', { person: 'ada' });
+  const { verify } = credentials;
+  const approvals = await openApprovals({
+    database,
+    origin: journal.origin,
+    verify,
+    clock,
+    commit: recordedBy(journal),
+  });
+
+  const question = sampleQuestion();
+  const asked = await approvals.ask(question);
+  await approvals.ask({ ...question, key: 'another that waits' });
+  if (asked.kind === 'refused') throw new Error(asked.reason);
+  await approvals.decide(asked.approvalId, { decision: 'approve', scope: 'session', by: ada });
+  const late = await approvals.decide(asked.approvalId, { decision: 'deny', by: ada });
+  expect(late).toEqual({ kind: 'conflict', state: 'approved' });
+
+  const permit = requirePermit(await approvals.verifyForRun(question, asked.approvalId));
+  const intent = await intentDraft(journal);
+  const { steps, notifications } = permit;
+  expect(await journal.append(ACTOR, [intent], { steps, notifications })).toMatchObject({ kind: 'appended' });
+  const [grantId] = permit.grantIds;
+  if (grantId !== undefined) await approvals.revoke({ grantId, by: 'ada' });
+  // Taken back: then there is no intent either.
+  expect(await journal.append(ACTOR, [intent], { steps, notifications })).toMatchObject({ kind: 'conflict', step: 0 });
+
+  const { entries } = await journal.query({ limit: 100 });
+  expect(entries.map(({ kind }) => kind).filter((kind) => /approval|grant|intent/.test(kind))).toEqual([
+    'approval.requested',
+    'approval.decided',
+    'grant',
+    'intent',
+    'grant',
+  ]);
+  approvals.close();
+  await database.close();
+});
+
+/** What compose.ts will pass in: the journal's entries and the change of the tables are one unit. */
+function recordedBy(journal: Journal): CommitWithRecord {
+  return async ({ steps, notifications = [] }, events) => {
+    const drafts: CallerDraft[] = [];
+    for (const event of events) drafts.push(...(await draftsOf(event, journal)));
+    const outcome = await journal.append(ACTOR, drafts, { steps, notifications });
+    return { kind: outcome.kind === 'appended' ? 'committed' : 'conflict' };
+  };
+}
+
+async function draftsOf(event: ApprovalEvent, { bodies }: Journal): Promise<readonly CallerDraft[]> {
+  switch (event.kind) {
+    case 'requested': {
+      const { approvalId: approval_id, principal, expiresAt: expires_at } = event;
+      const [subject, prompt] = [await bodies.prepare(event.subject), await bodies.prepare(event.prompt)];
+      return [{ kind: 'approval.requested', data: { approval_id, principal, subject, prompt, expires_at } }];
+    }
+    case 'decided': {
+      const { approvalId: approval_id, principal, outcome, scope } = event;
+      const statement = await bodies.prepare(event.statement?.text ?? '-');
+      return [
+        {
+          kind: 'approval.decided',
+          data: { approval_id, principal, outcome, statement, ...(scope === undefined ? {} : { scope }) },
+        },
+      ];
+    }
+    case 'grant': {
+      const { grantId: grant_id, approvalId: approval_id, principal, change, expiresAt: expires_at } = event;
+      return [{ kind: 'grant', data: { grant_id, approval_id, principal, change, expires_at } }];
+    }
+    case 'voted':
+      return [];
+  }
+}
+
+async function intentDraft(journal: Journal): Promise<CallerDraft> {
+  const policy_snapshot = await journal.putSnapshot(SAMPLE_SNAPSHOT);
+  return {
+    kind: 'intent',
+    data: { ...createSampleCalls().call(), executor: 'sandbox_tier_c_linux_bubblewrap', policy_snapshot },
+  };
+}
