@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -36,18 +35,6 @@ struct prepared {
   int data[MAX_DATA];
   int idmap, ruleset;
 };
-
-/* SECURITY: T-04 — sealed: bubblewrap reads it as the tool's user, and who has that uid could write it meanwhile. */
-static int memory_file(const char *name, const void *bytes, size_t length) {
-  const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd < 0) return -1;
-  if (write_all(fd, bytes, length) != 0 || lseek(fd, 0, SEEK_SET) != 0 || fcntl(fd, F_ADD_SEALS, seals) != 0) {
-    close(fd);
-    return -1;
-  }
-  return fd;
-}
 
 static const char *open_terminal(const struct request *request, struct prepared *p, struct started *s) {
   int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,4 +93,15 @@ int open_without_links(const char *path) {
     at = step(at, name);
   }
   return at;
+}
+
+int memory_file(const char *name, const void *bytes, size_t length) {
+  const int seals = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (fd < 0) return -1;
+  if (write_all(fd, bytes, length) != 0 || lseek(fd, 0, SEEK_SET) != 0 || fcntl(fd, F_ADD_SEALS, seals) != 0) {
+    close(fd);
+    return -1;
+  }
+  return fd;
 }

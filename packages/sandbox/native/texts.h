@@ -13,6 +13,8 @@ int write_all(int fd, const void *bytes, size_t length);
 /* O_PATH of an absolute path that leads through no symbolic link, and is none; -1 with errno. Step by step, because
  * openat2 is refused in many a container. */
 int open_without_links(const char *path);
+/* SECURITY: T-04 — sealed: it is read as the tool's user, and who has that uid could write it meanwhile. -1 with errno. */
+int memory_file(const char *name, const void *bytes, size_t length);
 int write_text(const char *path, const char *text);
 /* At most `room - 1` bytes and a NUL; -1 with errno. */
 long read_text(const char *path, char *into, size_t room);

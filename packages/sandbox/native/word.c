@@ -2,21 +2,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "texts.h"
-
-/* A memory file, because it may be longer than a socket takes at once, and the launcher waits for nobody. */
-static int tool_file(const uint8_t *tool, size_t length) {
-  int fd = memfd_create("palyra-tool", MFD_CLOEXEC);
-  if (fd >= 0 && write_all(fd, tool, length) == 0) return fd;
-  int why = errno;
-  if (fd >= 0) close(fd);
-  errno = why;
-  return -1;
-}
 
 static int send_word(int socket, int file) {
   char word = 'G', control[CMSG_SPACE(sizeof file)];
@@ -37,7 +26,8 @@ static int send_word(int socket, int file) {
 
 int give_word(int socket, const uint8_t *tool, size_t length) {
   int file = -1;
-  if (length > 0 && (file = tool_file(tool, length)) < 0) return -1;
+  /* A memory file, because it may be longer than a socket takes at once, and the launcher waits for nobody. */
+  if (length > 0 && (file = memory_file("palyra-tool", tool, length)) < 0) return -1;
   int given = send_word(socket, file), why = errno;
   if (file >= 0) close(file);
   errno = why;

@@ -6,7 +6,7 @@ import { asChanged } from './bind/refuse-binding.ts';
 import { hostCgroupFiles } from './cgroup/cgroup-files.ts';
 import { type CgroupDriver, detectCgroups } from './cgroup/detect-cgroups.ts';
 import { prepareCgroups } from './cgroup/prepare-cgroups.ts';
-import { removeStale } from './cgroup/remove-stale.ts';
+import { removeCgroup, removeStale } from './cgroup/remove-stale.ts';
 import { chooseBackend, refuseToRun } from './choose-backend.ts';
 import type { SandboxCommand } from './command.ts';
 import { findLauncher } from './launcher/find-launcher.ts';
@@ -119,6 +119,10 @@ async function compose(launcher: Launcher, options: SandboxOptions): Promise<San
   const protectedRuns = createProtectedRuns({
     planner,
     protection: createProtection({ keptDirectory, realPath, now }),
+    endLost: async (plan) => {
+      const left = await Promise.all(plan.cgroups.map(({ directory }) => removeCgroup(directory, changes)));
+      return left.length > 0 && left.every((reason) => reason === undefined);
+    },
   });
   const pool = wanted === 'off' ? undefined : openPool(launcher, now, { ...DEFAULT_POOL, ...wanted });
   const context: JobContext = { launcher, now, cgroupDriver: cgroups.kind, readText: hostSurveyFiles.readText };
@@ -138,31 +142,45 @@ async function compose(launcher: Launcher, options: SandboxOptions): Promise<San
     // A terminal is made with the sandbox, and its size is the caller's.
     if (pool === undefined || command.terminal !== undefined) return runJob(plan, run, context);
     const use = pool.use(plan, (start) => protectedRuns.prepare(command, profile, start));
-    const result = await runJob(plan, run, { ...context, takeWarm: use.take });
-    use.done();
-    return result;
+    try {
+      return await runJob(plan, run, { ...context, takeWarm: use.take });
+    } finally {
+      use.done();
+    }
   };
+  const runWatched = async (command: SandboxCommand, profile: SandboxProfile, run: RunOptions): Promise<RunResult> => {
+    const result = await protectedRuns.run(command, profile, (planned, started) => {
+      const onStart = (running: Running) => {
+        started();
+        run.onStart?.(running);
+      };
+      return runPlanned({ ...planned, command, profile }, { ...run, onStart });
+    });
+    return result.kind === 'refused' && run.bound !== undefined ? asChanged(result) : result;
+  };
+  const active = new Set<Promise<RunResult>>();
   return {
     about: { launcher: launcher.about, cgroups, bubblewrap },
     plan: (command, profile) => protectedRuns.plan(command, profile),
     async run(command, profile, run = {}) {
-      const result = await protectedRuns.run(command, profile, (planned, started) => {
-        const onStart = (running: Running) => {
-          started();
-          run.onStart?.(running);
-        };
-        return runPlanned({ ...planned, command, profile }, { ...run, onStart });
-      });
-      return result.kind === 'refused' && run.bound !== undefined ? asChanged(result) : result;
+      const running = runWatched(command, profile, run);
+      active.add(running);
+      try {
+        return await running;
+      } finally {
+        active.delete(running);
+      }
     },
     async bind(command, profile) {
       const planned = planner.plan(command, profile);
       return planned.kind === 'refused' ? planned : binder.bind({ command, profile, survey: planned.survey });
     },
     warmed: async () => (await pool?.settled()) ?? 0,
-    close() {
+    async close() {
       pool?.close();
-      return launcher.close();
+      await launcher.close();
+      // SECURITY: T-15 — what they left is looked at, and put back, before this process may end.
+      await Promise.allSettled(active);
     },
   };
 }

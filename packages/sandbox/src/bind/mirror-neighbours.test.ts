@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { mirrorNeighbours } from './mirror-neighbours.ts';
 
-const mirror = (tree: Readonly<Record<string, readonly string[]>>, most = 10) =>
+const mirror = (tree: Readonly<Record<string, readonly string[]>>, { links = 10, bytes = 10_000 } = {}) =>
   mirrorNeighbours({
     root: '/work',
     path: '/work/tools/x.js',
     copyRoot: '/copy/0',
-    most,
+    most: { links, bytes },
     list: (directory) => tree[directory] ?? [],
   });
 
@@ -26,6 +26,13 @@ describe('mirrorNeighbours', () => {
     ]);
   });
 
+  it('leaves out names that are too long together: they are arguments, and the approved script would not start', () => {
+    const long = Array.from({ length: 9 }, (_, index) => `${index}${'x'.repeat(200)}`);
+    expect(mirror({ '/work/tools': long, '/work': ['tools', 'one'] }, { bytes: 2000 })).toEqual([
+      { at: '/copy/0/one', target: '/work/one' },
+    ]);
+  });
+
   it('puts nothing outside the copy, whatever the names are', () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { maxLength: 8 }), (names) => {
@@ -38,6 +45,8 @@ describe('mirrorNeighbours', () => {
 
   it('has no neighbours where the mount is the file itself', () => {
     const list = () => ['a'];
-    expect(mirrorNeighbours({ root: '/opt/x', path: '/opt/x', copyRoot: '/copy/0', most: 5, list })).toEqual([]);
+    expect(
+      mirrorNeighbours({ root: '/opt/x', path: '/opt/x', copyRoot: '/copy/0', most: { links: 5, bytes: 100 }, list }),
+    ).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import type { HostSurvey } from '../survey/host-survey.ts';
 import type { SurveyFiles } from '../survey/survey-files.ts';
-import { mirrorNeighbours, type PlacedLink } from './mirror-neighbours.ts';
+import { bytesOf, type LinkRoom, mirrorNeighbours, type PlacedLink } from './mirror-neighbours.ts';
 import type { BoundFileReader } from './open-bound-file.ts';
 import { COPIES, type TakenFile } from './take-file.ts';
 import { mayUse, type ToolRights } from './tool-rights.ts';
@@ -13,8 +13,8 @@ export interface PlacedFiles {
   readonly inPlace: HostSurvey['bound'];
 }
 
-/** bubblewrap takes them as arguments, and there is an end to these. */
-const MOST_LINKS = 600;
+/** Well within what Linux passes to a program, beside all the other arguments. */
+const ROOM = { links: 600, bytes: 256 * 1024 };
 
 export interface PlacingContext {
   readonly rights: ToolRights;
@@ -30,7 +30,7 @@ export function placeFiles(taken: readonly TakenFile[], { rights, files, reader 
     // SECURITY: T-19 — names are shown only of directories that the tool could list itself.
     const list = (directory: string) => (mayUse(directory, 'read', at) ? reader.list(directory) : []);
     const copyRoot = `${COPIES}/${index}`;
-    links.push(...mirrorNeighbours({ root: place.root, path, copyRoot, most: MOST_LINKS - links.length, list }));
+    links.push(...mirrorNeighbours({ root: place.root, path, copyRoot, most: roomLeft(links), list }));
   }
   return {
     files: copies.map(({ runAt, content = new Uint8Array() }) => ({ at: runAt, bytes: content })),
@@ -39,4 +39,8 @@ export function placeFiles(taken: readonly TakenFile[], { rights, files, reader 
       .filter(({ how }) => how === 'in_place')
       .map(({ path, stamp }) => ({ path, identity: `${stamp.device} ${stamp.inode}` })),
   };
+}
+
+function roomLeft(links: readonly PlacedLink[]): LinkRoom {
+  return { links: ROOM.links - links.length, bytes: ROOM.bytes - bytesOf(links) };
 }

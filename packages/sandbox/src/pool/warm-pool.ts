@@ -74,7 +74,9 @@ export function createWarmPool({ warmUp, now, settings }: PoolDeps): WarmPool {
   }
 
   async function addTo(shelf: Shelf): Promise<boolean> {
-    const sandbox = await shelf.prepare(async (plan) => (poolKey(plan) === shelf.key ? warmUp(plan) : undefined));
+    const prepared = shelf.prepare(async (plan) => (poolKey(plan) === shelf.key ? warmUp(plan) : undefined));
+    // Whoever runs the command next is told what is wrong.
+    const sandbox = await prepared.catch(() => undefined);
     if (sandbox === undefined) return false;
     if (isClosed || !shelves.put(shelf, sandbox)) sandbox.end();
     return true;

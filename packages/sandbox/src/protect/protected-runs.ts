@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { SandboxCommand } from '../command.ts';
+import type { LaunchPlan } from '../launch-plan.ts';
 import type { Planned, Planner, Planning } from '../plan-command.ts';
 import type { PrepareWarm } from '../pool/shelves.ts';
 import type { SandboxProfile } from '../profile.ts';
@@ -24,9 +25,11 @@ export interface ProtectedRuns {
 export interface ProtectedRunsDeps {
   readonly planner: Planner;
   readonly protection: Protection;
+  /** Ends what a launcher left that died. False when that cannot be told. */
+  endLost(plan: LaunchPlan): Promise<boolean>;
 }
 
-export function createProtectedRuns({ planner, protection }: ProtectedRunsDeps): ProtectedRuns {
+export function createProtectedRuns({ planner, protection, endLost }: ProtectedRunsDeps): ProtectedRuns {
   return {
     plan(command, profile) {
       const surveyed = planner.survey(command, profile);
@@ -40,14 +43,21 @@ export function createProtectedRuns({ planner, protection }: ProtectedRunsDeps):
       const place = placeOf(profile, surveyed.survey);
       const watch = await protection.begin(place).catch(() => undefined);
       if (watch === undefined) return notLookedAt();
-      const planned = planner.planSurveyed(command, profile, { ...surveyed.survey, protection: watch.mounts });
-      const result = planned.kind === 'refused' ? planned : await start(planned, watch.started);
-      if (!('facts' in result)) {
-        watch.release();
-        return result;
+      let isEnded = false;
+      try {
+        const planned = planner.planSurveyed(command, profile, { ...surveyed.survey, protection: watch.mounts });
+        if (planned.kind === 'refused') return planned;
+        const result = await start(planned, watch.started);
+        if (!('facts' in result)) return result;
+        // SECURITY: T-16 — its keeper may still be killing: what is written after the look would stay.
+        const isOver = result.kind !== 'lost' || (await endLost(planned.plan));
+        isEnded = true;
+        // SECURITY: T-15, T-45 — before anybody hears that it is over, and may use what it left.
+        const changes = await watch.end().catch(() => [uncheckedIn(place)]);
+        return { ...result, protectedChanged: isOver ? changes : [...changes, uncheckedIn(place)] };
+      } finally {
+        if (!isEnded) watch.release();
       }
-      // SECURITY: T-15, T-45 — before anybody hears that it is over, and may use what it left.
-      return { ...result, protectedChanged: await watch.end().catch(() => [uncheckedIn(place)]) };
     },
     async prepare(command, profile, start) {
       const surveyed = planner.survey(command, profile);
