@@ -41,6 +41,8 @@ describe('git’s configuration is read as git reads it', () => {
     '[x]\nk = a\0b\n',
     '[x]\n1k = 2\n',
     '[x] k j\n',
+    '[x]\nk =\r',
+    '[x]\nk = a\rb\n',
   ])('what git would not read, or reads in its own way, is not guessed at: %j', (text) => {
     expect(parseGitConfig(text)).toBeUndefined();
   });

@@ -9,6 +9,8 @@ export interface ConfigEntry {
 
 /** Undefined: git would not read it either, or we are not sure that we read it as git does. */
 export function parseGitConfig(text: string): readonly ConfigEntry[] | undefined {
+  // A space to git, here and there, and not to everybody else: nobody writes one.
+  if (/\r(?!\n)/.test(text)) return undefined;
   const entries: ConfigEntry[] = [];
   const reader = createReader(text);
   let section: Pick<ConfigEntry, 'section' | 'subsection'> | undefined;
