@@ -6,7 +6,8 @@ import { runSuites } from './tests/run-suites.ts';
 // All of it runs even when the checks fail: one run says everything there is to repair.
 const checks = await runChecks();
 const suites = SUITES.filter(({ runsIn }) => runsIn === 'test');
-const { tally } = await runSuites({ suites, show: 'live' });
+// Most of these wait for processes that they started: more of them than CPUs keep the CPUs busy.
+const { tally } = await runSuites({ suites, show: 'live', workers: '150%' });
 
 closeWithCount({
   tally: [...checks.tally, ...tally],

@@ -11,6 +11,8 @@ export interface SuitesRun {
   readonly show: 'live' | 'captured';
   /** Only files whose path contains this. */
   readonly only?: string;
+  /** As vitest counts them; as many as there are CPUs unless told. */
+  readonly workers?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -18,7 +20,7 @@ export interface SuitesRun {
 const COMPILE_CACHE = resolve('.cache/compiled');
 
 /** One vitest process for several suites. A failure is in the tally, never thrown. */
-export async function runSuites({ suites, show, only, env = {} }: SuitesRun) {
+export async function runSuites({ suites, show, only, workers, env = {} }: SuitesRun) {
   const present = suites.filter((suite) => filesOf(suite, only).length > 0);
   if (present.length === 0) return { tally: [], output: '' };
   const folder = mkdtempSync(join(tmpdir(), 'palyra-tally-'));
@@ -33,6 +35,7 @@ export async function runSuites({ suites, show, only, env = {} }: SuitesRun) {
         'run',
         ...(only === undefined ? [] : [only]),
         ...present.map(({ name }) => `--project=${name}`),
+        ...(workers === undefined ? [] : [`--maxWorkers=${workers}`]),
         '--reporter=default',
         '--reporter=./tools/tests/tally-reporter.ts',
       ],
