@@ -100,7 +100,16 @@ const CREATIONS: readonly Attack[] = [
       'git worktree add -q tree && git config extensions.worktreeConfig true && git -C tree config --worktree core.editor ./evil',
     found: ['created .git/worktrees/tree/config.worktree'],
   },
-  { name: 'a name that is no text', script: 'mkdir "$(printf \'x\\377\')"', found: ['created x\ufffd (not restored)'] },
+  {
+    name: 'a name that is no text',
+    script: 'd="$(printf \'x\\377\')"; mkdir "$d"; echo evil > "$d/.envrc"',
+    found: ['created x\ufffd/.envrc'],
+  },
+  {
+    name: 'more than is looked at',
+    script: 'mkdir .claude; cd .claude; seq 4200 | xargs touch',
+    found: ['created .claude'],
+  },
 ];
 
 describeBothWays((place) => {

@@ -8,7 +8,7 @@ const TRAP = 'printf \'#!/bin/sh\\ntouch "$TRAPS/sprung"\\n\' > trap.sh; chmod 7
 
 /** What an operator does without a thought. */
 const USE =
-  'git status; git add -A; git commit -qm later; git log -1; git diff HEAD~1; git checkout -q -b other; git fetch . HEAD';
+  'git status; git add -A; git commit -qm later; git log -1; git diff HEAD~1; git checkout -q -b other; git fetch . HEAD; git -C sub status';
 
 const TRAPS: readonly (readonly [name: string, plant: string])[] = [
   [
@@ -29,6 +29,10 @@ const TRAPS: readonly (readonly [name: string, plant: string])[] = [
   [
     'a line that goes on',
     'printf "[core] fsmoni\\\\\\n" >> .git/config; printf "[core]fsmonitor=%s\\\\\\n\\n" $T >> .git/config',
+  ],
+  [
+    'a repository among hooks',
+    'git init -q --bare .git/hooks/x.sample; git -C .git/hooks/x.sample config core.fsmonitor $T; git init -q --bare sub.git/hooks/x.sample; git init -q --bare sub.git; git -C sub.git/hooks/x.sample config core.fsmonitor $T; git -C sub.git/hooks/x.sample config core.bare false; mkdir sub; echo "gitdir: ../sub.git/hooks/x.sample" > sub/.git',
   ],
 ];
 

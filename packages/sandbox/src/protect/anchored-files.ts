@@ -17,6 +17,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { relative } from 'node:path';
+import { fromBytes, toBytes } from './path-bytes.ts';
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
 
@@ -61,7 +62,7 @@ export function anchored<T>(
   if (last === '' || last === '..' || names.includes('..')) return undefined;
   let fd: number | undefined;
   try {
-    fd = openSync(root, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    fd = openSync(toBytes(root), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     for (const name of names) {
       const next = step(fd, name, options);
       closeSync(fd);
@@ -81,7 +82,7 @@ export function anchored<T>(
 function step(fd: number, name: string, { make }: AnchoredOptions): number | undefined {
   const path = `/proc/self/fd/${fd}/${name}`;
   try {
-    return openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    return openSync(toBytes(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   } catch (error) {
     if (make === undefined || !isFileError(error) || error.code !== 'ENOENT') return undefined;
   }
@@ -90,8 +91,8 @@ function step(fd: number, name: string, { make }: AnchoredOptions): number | und
 }
 
 function made(path: string, { mode, uid, gid }: Omit<Content, 'bytes'>): number {
-  mkdirSync(path, { mode: 0o700 });
-  const fd = openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  mkdirSync(toBytes(path), { mode: 0o700 });
+  const fd = openSync(toBytes(path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (process.geteuid?.() === 0) fchownSync(fd, uid, gid);
   fchmodSync(fd, mode & 0o777);
   return fd;
@@ -108,17 +109,11 @@ export function isFileError(error: unknown): error is NodeJS.ErrnoException {
 
 /** Undefined when there is nothing, or nothing that we may look at. */
 export function stateOf(path: string): FileState | undefined {
-  const found = lookAt(path);
-  return found === 'out of reach' ? undefined : found;
-}
-
-/** Tells the two apart. */
-export function lookAt(path: string): FileState | 'out of reach' | undefined {
   try {
-    const found = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    const found = lstatSync(toBytes(path), { bigint: true, throwIfNoEntry: false });
     return found === undefined ? undefined : asState(found);
   } catch (error) {
-    if (isFileError(error)) return 'out of reach';
+    if (isFileError(error)) return undefined;
     throw error;
   }
 }
@@ -142,7 +137,7 @@ export function readRegular(
   path: string,
   most: number,
 ): { readonly state: FileState; readonly bytes: Buffer | undefined } {
-  const fd = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const fd = openSync(toBytes(path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const state = asState(fstatSync(fd, { bigint: true }));
     if (state.kind !== 'file' || state.size > most) return { state, bytes: undefined };
@@ -174,7 +169,7 @@ export function writeAnew(at: Anchored, { mode, uid, gid, bytes }: Content): voi
     for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
     if (process.geteuid?.() === 0) fchownSync(fd, uid, gid);
     fchmodSync(fd, mode & 0o777);
-    renameSync(temporary, at.path);
+    renameSync(temporary, toBytes(at.path));
   } catch (error) {
     unlinkSync(temporary);
     throw error;
@@ -185,9 +180,9 @@ export function writeAnew(at: Anchored, { mode, uid, gid, bytes }: Content): voi
 
 export function linkAnew(at: Anchored, target: string): void {
   const temporary = at.beside(`.palyra-${randomBytes(8).toString('hex')}`);
-  symlinkSync(target, temporary);
+  symlinkSync(toBytes(target), temporary);
   try {
-    renameSync(temporary, at.path);
+    renameSync(temporary, toBytes(at.path));
   } catch (error) {
     unlinkSync(temporary);
     throw error;
@@ -195,5 +190,5 @@ export function linkAnew(at: Anchored, target: string): void {
 }
 
 export function targetOf(at: Anchored): string {
-  return readlinkSync(at.path);
+  return fromBytes(readlinkSync(toBytes(at.path), 'buffer'));
 }

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { setImmediate as afterOthers } from 'node:timers/promises';
-import { stateOf } from './anchored-files.ts';
+import { drive, driveNow } from './drive-steps.ts';
 import { createKeeper } from './keep-attempt.ts';
-import { pathsLedTo } from './led-to.ts';
+import { keptQuota } from './kept-quota.ts';
+import { ledToByNewTrees, pathsLedTo } from './led-to.ts';
 import { absentHooks, mountCandidates } from './mount-candidates.ts';
 import { createMountPoints, removeLeftMountPoints } from './mount-points.ts';
 import { type ProtectionMount, planProtection } from './plan-protection.ts';
@@ -10,13 +10,21 @@ import type { ProtectedChange } from './put-back.ts';
 import type { Entry } from './read-entries.ts';
 import { restoreAll } from './restore-all.ts';
 import { createRunning, heldByAll, holdsMore, isIn, type Running, trusted } from './running-watches.ts';
+import { SCAN_LIMITS, type ScanLimits } from './scan-limits.ts';
 import { type ScanRequest, scanTree, type TreeMemory } from './scan-tree.ts';
 
 /** Looks after protected paths: what is there before a command is there after it. */
 export interface Protection {
-  /** Which mounts a command would get. Makes nothing. */
+  /** Which mounts a command would get, by a look at what is known and near the top. Makes nothing. */
   plan(place: ProtectedPlace): readonly ProtectionMount[];
-  begin(place: ProtectedPlace): Promise<Watch>;
+  /** Throws when it is aborted, and has then made nothing. */
+  begin(place: ProtectedPlace, options?: BeginOptions): Promise<Watch>;
+}
+
+export interface BeginOptions {
+  readonly signal?: AbortSignal;
+  /** For a sandbox that is made ahead, in which no command runs yet. */
+  readonly isPrepared?: true;
 }
 
 export interface Watch {
@@ -47,13 +55,14 @@ export interface ProtectionDeps {
   /** Every link followed; of what is not there, as far as it is. */
   realPath(path: string): string;
   readonly now: () => number;
+  readonly limits?: ScanLimits;
 }
 
 /** Workspaces of which more than their name is known. */
 const MOST_REMEMBERED = 16;
 
 /** Removes mount points that a killed daemon left. */
-export function createProtection({ keptDirectory, realPath, now }: ProtectionDeps): Protection {
+export function createProtection({ keptDirectory, realPath, now, limits = SCAN_LIMITS }: ProtectionDeps): Protection {
   const records = join(keptDirectory, 'mount-points');
   removeLeftMountPoints(records);
   const points = createMountPoints(records);
@@ -65,26 +74,38 @@ export function createProtection({ keptDirectory, realPath, now }: ProtectionDep
     lifted,
     memory: memories(roots),
     now,
+    limits,
     leadsTo: ({ entries }) => pathsLedTo(entries, { roots, realPath }),
     since: undefined,
   });
+
+  const planned = (place: ProtectedPlace) => driveNow(scanTree({ ...beforeRun(place), isPlan: true }));
 
   return {
     plan(place) {
       if (!place.mounts) return [];
       const absent = absentHooks(place, points.has).map((each) => ({ ...each, hold: 'always' as const }));
-      return planProtection([...absent, ...mountCandidates(driveNow(scanTree(beforeRun(place))), place)]);
+      return planProtection([...absent, ...mountCandidates(planned(place), place)]);
     },
-    async begin(place) {
+    async begin(place, { signal, isPrepared } = {}) {
+      signal?.throwIfAborted();
       const made = place.mounts
         ? absentHooks(place, points.has).filter(({ root, path }) => points.take(root, path))
         : [];
+      const giveBack = () => {
+        for (const { root, path } of made) points.release(root, path);
+      };
       const neighbours = running.watchNeighbours();
-      const scan = await drive(scanTree(beforeRun(place)));
+      const scan = await drive(scanTree(beforeRun(place)), signal).catch((error: unknown) => {
+        neighbours.all();
+        giveBack();
+        throw error;
+      });
       const own: Running = {
         place,
         before: { entries: trusted(scan.entries, place, neighbours.all()) },
         mounts: place.mounts ? heldByAll(planProtection(mountCandidates(scan, place)), place, running.all()) : [],
+        isPrepared: isPrepared === true,
         started: Promise.withResolvers<void>(),
       };
       const earlier = running.all();
@@ -94,7 +115,7 @@ export function createProtection({ keptDirectory, realPath, now }: ProtectionDep
       const release = () => {
         own.started.resolve();
         running.remove(own);
-        for (const { root, path } of made) points.release(root, path);
+        giveBack();
       };
       const atMs = now();
       return {
@@ -105,12 +126,18 @@ export function createProtection({ keptDirectory, realPath, now }: ProtectionDep
           try {
             // What another command may write by the operator's leave is not this one's doing.
             const lifted = [...place.lifted, ...running.others(own).flatMap((other) => other.place.lifted)];
-            const since = { atMs, bulk: scan.bulk };
-            const after = await drive(scanTree({ ...beforeRun(place), lifted, leadsTo: () => scan.ledTo, since }));
             const before = { ...scan, entries: withoutLifted(own.before.entries, lifted) };
-            const changes = restoreAll(
-              { before, after, roots: place.roots, realPath, isDirectory },
-              createKeeper(keptDirectory, now),
+            const { roots } = place;
+            const after = await drive(
+              scanTree({
+                ...beforeRun(place),
+                lifted,
+                leadsTo: ({ entries }) => ledToByNewTrees(scan, entries, { roots, realPath }),
+                since: { atMs, bulk: scan.bulk, entries: before.entries },
+              }),
+            );
+            const changes = await drive(
+              restoreAll({ before, after, roots, lifted, realPath }, createKeeper(keptDirectory, keptQuota(now))),
             );
             await acceptLifted(own);
             return changes;
@@ -138,10 +165,6 @@ export function createProtection({ keptDirectory, realPath, now }: ProtectionDep
   }
 }
 
-function isDirectory(path: string): boolean {
-  return stateOf(path)?.kind === 'directory';
-}
-
 function withoutLifted(entries: ReadonlyMap<string, Entry>, lifted: readonly string[]): Map<string, Entry> {
   return new Map([...entries].filter(([path]) => !isIn(path, lifted)));
 }
@@ -157,20 +180,4 @@ function rememberTrees(): (roots: readonly string[]) => TreeMemory {
     for (const oldest of [...known.keys()].slice(0, -MOST_REMEMBERED)) known.delete(oldest);
     return memory;
   };
-}
-
-function driveNow<T>(steps: Generator<undefined, T>): T {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-  }
-}
-
-/** A large tree takes a while, in which the daemon has other things to do. */
-async function drive<T>(steps: Generator<undefined, T>): Promise<T> {
-  for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
-    await afterOthers();
-  }
 }

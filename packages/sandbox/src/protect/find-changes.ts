@@ -1,13 +1,18 @@
 import { dirname } from 'node:path';
+import { isAtOrBelow } from '../survey/survey-files.ts';
+import { stateOf } from './anchored-files.ts';
+import { isWithin } from './gather-findings.ts';
 import {
   dangerousKeys,
   describeKeys,
   isSameConfig,
   type JudgeContext,
   leadsInside,
+  type PointerContext,
   withoutDangerousKeys,
 } from './judge-entry.ts';
-import type { Entry } from './read-entries.ts';
+import { indexEntries, type KnownEntries } from './known-entries.ts';
+import { type Entry, isRestorable } from './read-entries.ts';
 import type { Scan } from './scan-tree.ts';
 
 /** One protected path that is not what it was. */
@@ -20,82 +25,98 @@ export interface FoundChange {
   readonly before: Entry | undefined;
   /** To be there instead of what was found, when it was not there before and need not go. */
   readonly rewritten: Buffer | undefined;
+  /** A directory goes with all that is in it, although there was one before. */
+  readonly isWhole?: true;
 }
 
 export interface Comparison extends JudgeContext {
   readonly before: Scan;
   readonly after: Scan;
-  isDirectory(path: string): boolean;
+  readonly lifted: readonly string[];
+}
+
+interface Judged extends PointerContext {
+  readonly before: Scan;
+  readonly after: Scan;
+  readonly known: KnownEntries;
 }
 
 /** Sorted by path, so that a directory comes before what is in it. */
-export function findChanges(comparison: Comparison): readonly FoundChange[] {
+export function* findChanges(comparison: Comparison): Generator<undefined, readonly FoundChange[]> {
   const { before, after } = comparison;
-  const paths = [...new Set([...before.entries.keys(), ...after.entries.keys()])].toSorted();
-  return paths.flatMap((path) => {
-    const [was, is] = [before.entries.get(path), after.entries.get(path)];
-    if (was === undefined) return is === undefined ? [] : (created(is, comparison) ?? []);
-    return (is === undefined ? removed(was, comparison) : changed(was, is, comparison)) ?? [];
-  });
+  const judged = { ...comparison, gitTargets: after.gitTargets, known: indexEntries(comparison) };
+  const overfull = new Map([...after.overfull].flatMap(([path, is]) => tooMuch(path, is, before)));
+  const changes: FoundChange[] = [];
+  for (const path of [...new Set([...before.entries.keys(), ...after.entries.keys()])].toSorted()) {
+    yield undefined;
+    const change = overfull.get(path) ?? (isWithin(path, overfull) ? underneath(path, before) : compare(path, judged));
+    if (change !== undefined) changes.push(change);
+  }
+  return changes;
 }
 
-function created(is: Entry, comparison: Comparison): FoundChange | undefined {
+/**
+ * SECURITY: T-15 — more than we read must not be more than we restore: it goes as it is, and what was there before is
+ * made anew. Not where there was too much already, or something that we could not make.
+ */
+function tooMuch(path: string, is: Entry, { entries, unlooked }: Scan): readonly (readonly [string, FoundChange])[] {
+  const before = entries.get(path);
+  if (unlooked.has(path)) return [];
+  const isLost = (each: Entry) => isAtOrBelow(each.path, path) && !isRestorable(each);
+  if (before !== undefined && [...entries.values()].some(isLost)) return [];
+  const what = before === undefined ? 'created' : 'replaced';
+  const reason = `${is.reason} There is more in it than can be looked at.`;
+  return [[path, { path, root: is.root, what, reason, before, rewritten: undefined, isWhole: true }]];
+}
+
+function underneath(path: string, { entries }: Scan): FoundChange | undefined {
+  const before = entries.get(path);
+  if (before === undefined) return undefined;
+  return { path, root: before.root, what: 'removed', reason: before.reason, before, rewritten: undefined };
+}
+
+function compare(path: string, judged: Judged): FoundChange | undefined {
+  const [was, is] = [judged.before.entries.get(path), judged.after.entries.get(path)];
+  if (was === undefined) return is === undefined ? undefined : created(is, judged);
+  return is === undefined ? removed(was, judged) : changed(was, is, judged);
+}
+
+function created(is: Entry, judged: Judged): FoundChange | undefined {
   const { path, root, rule, kind, reason } = is;
   // An empty directory does nothing. What is in it counts by itself.
   if (kind === 'directory' && rule !== 'config' && rule !== 'pointer') return undefined;
-  if (comparison.after.older.has(path)) return undefined;
+  if (judged.after.older.has(path)) return undefined;
   const found = { path, root, what: 'created' as const, before: undefined, rewritten: undefined };
+  const { known } = judged;
   switch (rule) {
     case 'whole':
-      return isCopy(is, comparison) ? undefined : { ...found, reason };
+      return known.isCopy(is) ? undefined : { ...found, reason };
     case 'hooks':
-      return isMoved(is, comparison) ? undefined : { ...found, reason };
+      return known.isMoved(is) || (isLedTo(is, judged) && known.isCopy(is)) ? undefined : { ...found, reason };
     case 'pointer':
-      return leadsInside(is, comparison) ? undefined : { ...found, reason: `${reason} That is outside.` };
+      return leadsInside(is, judged)
+        ? undefined
+        : { ...found, reason: `${reason} That is no repository that was looked into.` };
     case 'config': {
-      const keys = dangerousKeys(is, comparison);
-      if (keys !== undefined && (keys.length === 0 || isMovedConfig(is, comparison))) return undefined;
-      return { ...found, reason: describeKeys(keys), rewritten: withoutDangerousKeys(is, comparison) };
+      const keys = dangerousKeys(is, judged);
+      if (keys !== undefined && (keys.length === 0 || known.isMovedConfig(keys))) return undefined;
+      return { ...found, reason: describeKeys(keys), rewritten: withoutDangerousKeys(is, judged) };
     }
   }
 }
 
-/** As a checkout of the same commit in a second worktree brings it: the operator has these bytes under this name. */
-function isCopy(is: Entry, { before }: Comparison): boolean {
-  return [...before.entries.values()].some((was) => was.rule === 'whole' && isSameContent(was, is));
+/** In no repository, but where a configuration says: a second worktree has the same, checked out. */
+function isLedTo({ path }: Entry, { after }: Judged): boolean {
+  return !isWithin(path, after.gitDirectories);
 }
 
-/** Its repository was renamed. */
-function isMoved(is: Entry, { before, after }: Comparison): boolean {
-  return [...before.entries.values()].some(
-    (was) => was.rule === is.rule && !after.entries.has(was.path) && isSameContent(was, is),
-  );
-}
-
-function isMovedConfig(is: Entry, comparison: Comparison): boolean {
-  const { before, after } = comparison;
-  const keys = dangerousKeys(is, comparison) ?? [];
-  return [...before.entries.values()].some((was) => {
-    if (was.rule !== 'config' || after.entries.has(was.path)) return false;
-    const known = dangerousKeys(was, comparison);
-    return known !== undefined && isSameConfig(known, keys);
-  });
-}
-
-function isSameContent(was: Entry, is: Entry): boolean {
-  if (was.kind !== is.kind || was.within !== is.within || is.links > 1) return false;
-  if (is.kind === 'link') return was.target === is.target;
-  return was.mode === is.mode && was.bytes !== undefined && is.bytes !== undefined && was.bytes.equals(is.bytes);
-}
-
-function removed(was: Entry, comparison: Comparison): FoundChange | undefined {
+function removed(was: Entry, { before, known }: Judged): FoundChange | undefined {
   const { path, root, rule, reason } = was;
-  const { before, after, isDirectory } = comparison;
-  const isParentGone = !isDirectory(dirname(path));
+  const isParentGone = stateOf(dirname(path))?.kind !== 'directory';
   switch (rule) {
     case 'whole':
       // Its directory was renamed, and it is where that went.
-      if (isParentGone && [...after.entries.values()].some((is) => isSameContent(was, is))) return undefined;
+      if (isParentGone && known.isElsewhere(was)) return undefined;
       break;
     case 'pointer':
       // A worktree was removed.
@@ -103,19 +124,27 @@ function removed(was: Entry, comparison: Comparison): FoundChange | undefined {
       break;
     case 'hooks':
     case 'config': {
-      // The innermost: a submodule's lies in that of the whole.
-      const repository = [...before.gitDirectories]
-        .filter((each) => path.startsWith(`${each}/`))
-        .toSorted((a, b) => b.length - a.length)[0];
       if (was.kind === 'directory') return undefined;
+      const repository = innermost(path, before.gitDirectories);
       // The repository went with them: nothing is left that would run them, or do without them.
-      if (repository === undefined ? isParentGone : !after.gitDirectories.has(repository)) return undefined;
+      if (repository === undefined ? isParentGone : !isRepository(repository)) return undefined;
     }
   }
   return { path, root, what: 'removed', reason, before: was, rewritten: undefined };
 }
 
-function changed(was: Entry, is: Entry, comparison: Comparison): FoundChange | undefined {
+/** A submodule's lies in that of the whole. */
+function innermost(path: string, gitDirectories: ReadonlySet<string>): string | undefined {
+  for (let at = dirname(path); at.length > 1; at = dirname(at)) if (gitDirectories.has(at)) return at;
+  return undefined;
+}
+
+/** SECURITY: T-15 — by a look at itself: a scan that did not get there says nothing. */
+function isRepository(path: string): boolean {
+  return stateOf(`${path}/objects`) !== undefined && stateOf(`${path}/refs`) !== undefined;
+}
+
+function changed(was: Entry, is: Entry, judged: Judged): FoundChange | undefined {
   const { path, root, rule } = was;
   const found = { path, root, before: was, rewritten: undefined };
   if (was.kind !== is.kind) return { ...found, what: 'replaced', reason: was.reason };
@@ -126,25 +155,26 @@ function changed(was: Entry, is: Entry, comparison: Comparison): FoundChange | u
     return { ...found, what: 'replaced', reason: `${was.reason} The file has another name now.` };
   }
   if (was.stamp === is.stamp && was.mode === is.mode) return undefined;
-  if (rule === 'config') return changedConfig(was, is, comparison);
+  if (rule === 'config') return changedConfig(was, is, judged);
   if (is.kind === 'link') {
-    if (was.target === is.target || (rule === 'pointer' && leadsInside(is, comparison))) return undefined;
+    if (was.target === is.target || (rule === 'pointer' && leadsInside(is, judged))) return undefined;
     return { ...found, what: 'replaced', reason: was.reason };
   }
   const isSame =
     was.bytes !== undefined && is.bytes !== undefined && was.bytes.equals(is.bytes) && was.mode === is.mode;
-  if (isSame || (rule === 'pointer' && leadsInside(is, comparison))) return undefined;
+  if (isSame || (rule === 'pointer' && leadsInside(is, judged))) return undefined;
   return { ...found, what: 'changed', reason: was.reason };
 }
 
-function changedConfig(was: Entry, is: Entry, comparison: Comparison): FoundChange | undefined {
-  const [before, after] = [dangerousKeys(was, comparison), dangerousKeys(is, comparison)];
+function changedConfig(was: Entry, is: Entry, judged: Judged): FoundChange | undefined {
+  const [before, after] = [dangerousKeys(was, judged), dangerousKeys(is, judged)];
   if (before !== undefined && after !== undefined && isSameConfig(before, after)) return undefined;
   // Nobody could read it before, either.
   if (before === undefined && was.bytes !== undefined && is.bytes !== undefined && was.bytes.equals(is.bytes))
     return undefined;
   const { path, root } = was;
-  const news = after?.filter((each) => before?.some((other) => isSameConfig([each], [other])) !== true);
+  const known = new Set(before?.map((each) => JSON.stringify(each)));
+  const news = after?.filter((each) => !known.has(JSON.stringify(each)));
   const reason = news?.length === 0 ? 'A key was taken out that is not known to be harmless.' : describeKeys(news);
   return { path, root, what: 'changed', reason, before: was, rewritten: undefined };
 }

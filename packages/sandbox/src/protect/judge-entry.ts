@@ -11,6 +11,13 @@ export interface JudgeContext {
   realPath(path: string): string;
 }
 
+export interface PointerContext extends JudgeContext {
+  /** What the operator lets the command write. */
+  readonly lifted: readonly string[];
+  /** Repositories and worktrees that the scan after the command has looked into. */
+  readonly gitTargets: ReadonlySet<string>;
+}
+
 /** Keys that are not known to be harmless, with their values, in order; undefined when git would not read the file. */
 export function dangerousKeys(entry: Entry, context: JudgeContext): readonly ConfigEntry[] | undefined {
   if (entry.kind !== 'file' || entry.bytes === undefined) return undefined;
@@ -36,15 +43,16 @@ export function isSameConfig(one: readonly ConfigEntry[], other: readonly Config
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** SECURITY: T-44 — a repository elsewhere is one that nobody looks into. */
-export function leadsInside(entry: Entry, { roots, realPath }: JudgeContext): boolean {
+/** SECURITY: T-44 — only to a repository that was looked into: outside, or where nobody came, it may hold anything. */
+export function leadsInside(entry: Entry, { lifted, realPath, gitTargets }: PointerContext): boolean {
   const named = entry.kind === 'link' ? entry.target : pointedAt(entry);
   if (named === undefined) return false;
   const target = realPath(resolve(dirname(entry.path), named));
-  return roots.some((root) => isAtOrBelow(target, root));
+  return gitTargets.has(target) || lifted.some((each) => isAtOrBelow(target, each));
 }
 
-function pointedAt({ path, bytes }: Entry): string | undefined {
+/** What the file says, as git reads it. */
+export function pointedAt({ path, bytes }: Entry): string | undefined {
   const text = bytes === undefined ? '' : bytes.toString('utf8');
   const isCommon = !/\.git$/i.test(path);
   const found = (isCommon ? /^([^\0\n]+)\n?$/ : /^gitdir: ([^\0\n]+)\n?$/).exec(text);

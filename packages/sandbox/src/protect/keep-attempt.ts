@@ -2,26 +2,52 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { type Anchored, isFileError, readRegular, stateOf, targetOf } from './anchored-files.ts';
+import { type KeptQuota, sizeOf, trimKept } from './kept-quota.ts';
+import { toBytes } from './path-bytes.ts';
+import { removeTree } from './remove-tree.ts';
 
 /** Larger files are moved instead of copied. */
 const LARGEST_COPY = 16 * 1024 * 1024;
 
 /** Puts aside what was found at protected paths in one run. */
 export interface Keeper {
-  /** Takes away what is there and returns where it is now; undefined when nothing was there. */
-  takeAway(at: Anchored, path: string): string | undefined;
+  /** Takes away what is there and returns where it is now; undefined when nothing was there, or it is not kept. */
+  takeAway(at: Anchored, place: KeptPlace): string | undefined;
   /** A copy; what is there stays. */
   copy(at: Anchored, path: string): string | undefined;
+  /** Once, after everything. Removes what is too much. */
+  settle(): Generator<undefined, Settled>;
+}
+
+export interface Settled {
+  /** Of this run, and not kept after all. */
+  readonly dropped: ReadonlySet<string>;
+  /** In the workspace under another name, because it could neither be moved out nor removed. */
+  readonly left: readonly string[];
+}
+
+export interface KeptPlace {
+  readonly root: string;
+  readonly path: string;
 }
 
 /** `directory` is nobody's but ours, and outside of every workspace. */
-export function createKeeper(directory: string, now: () => number): Keeper {
+export function createKeeper(directory: string, quota: KeptQuota): Keeper {
   let own: string | undefined;
   let count = 0;
+  let room = quota.bytesOfRun;
+  const trees: string[] = [];
+  const unkept: KeptPlace[] = [];
   const nextName = (path: string) => {
-    own ??= makeOwn(directory, now);
+    own ??= makeOwn(directory, quota.now);
     count += 1;
     return join(own, `${count}-${printable(basename(path))}`);
+  };
+  /** SECURITY: T-15 — a tool must not fill the operator's disk by attempts. */
+  const hasRoom = (size: number) => {
+    if (size > room || count >= quota.entriesOfRun) return false;
+    room -= size;
+    return true;
   };
   const copy = (at: Anchored, path: string) => {
     const found = stateOf(at.path);
@@ -31,15 +57,38 @@ export function createKeeper(directory: string, now: () => number): Keeper {
     return bytes === undefined ? undefined : written(nextName(path), bytes);
   };
   return {
-    takeAway(at, path) {
-      if (stateOf(at.path) === undefined) return undefined;
+    takeAway(at, { root, path }) {
+      const found = stateOf(at.path);
+      if (found === undefined) return undefined;
+      if (found.kind === 'directory') {
+        const out = moved(at, () => nextName(path));
+        if (out === undefined) unkept.push({ root, path: setAside(at, path) });
+        else trees.push(out);
+        return out;
+      }
       // A copy, where that is possible: other names of the file do not reach it.
-      const kept = attempt(() => copy(at, path));
-      if (kept === undefined) return moved(at, path, () => nextName(path));
-      unlinkSync(at.path);
-      return kept;
+      const isKept = hasRoom(found.size);
+      const kept = isKept ? attempt(() => copy(at, path)) : undefined;
+      const out = isKept && kept === undefined ? moved(at, () => nextName(path)) : undefined;
+      if (out === undefined) unlinkSync(toBytes(at.path));
+      return kept ?? out;
     },
-    copy: (at, path) => attempt(() => copy(at, path)),
+    copy(at, path) {
+      return hasRoom(stateOf(at.path)?.size ?? 0) ? attempt(() => copy(at, path)) : undefined;
+    },
+    *settle() {
+      const left: string[] = [];
+      for (const { root, path } of unkept) if (!(yield* removeTree(root, path))) left.push(path);
+      const dropped = new Set<string>();
+      for (const tree of trees) {
+        const { bytes } = yield* sizeOf(tree, { bytes: room, entries: quota.entriesOfRun });
+        if (hasRoom(bytes)) continue;
+        dropped.add(tree);
+        yield* removeTree(directory, tree);
+      }
+      if (own !== undefined) yield* trimKept(directory, quota, own);
+      return { dropped, left };
+    },
   };
 }
 
@@ -71,15 +120,18 @@ function written(path: string, bytes: Buffer): string {
   return path;
 }
 
-/** Directories, sockets, and what is too large. Where it cannot be moved out it gets a name that nobody looks for. */
-function moved(at: Anchored, path: string, nextName: () => string): string {
-  const out = attempt(() => {
+/** Directories, sockets, and what is too large. Undefined on another file system. */
+function moved(at: Anchored, nextName: () => string): string | undefined {
+  return attempt(() => {
     const target = nextName();
-    renameSync(at.path, target);
+    renameSync(toBytes(at.path), target);
     return target;
   });
-  if (out !== undefined) return out;
-  const aside = `${basename(path)}.palyra-kept-${randomBytes(4).toString('hex')}`;
-  renameSync(at.path, at.beside(aside));
+}
+
+/** A name that nobody looks for, until it is removed. */
+function setAside(at: Anchored, path: string): string {
+  const aside = `.palyra-kept-${randomBytes(8).toString('hex')}`;
+  renameSync(toBytes(at.path), toBytes(at.beside(aside)));
   return join(dirname(path), aside);
 }

@@ -23,12 +23,20 @@ export interface Listed {
   readonly kind: 'directory' | 'link' | 'file';
 }
 
+export interface Below {
+  readonly name: string;
+  readonly path: string;
+  readonly node: NameNode | undefined;
+}
+
 /** What one directory says of itself. */
 export interface Look {
-  /** Names of directories that are looked into as well, and what they lead to. */
-  readonly below: readonly { readonly name: string; readonly node: NameNode | undefined }[];
+  /** Directories that are looked into as well, and what they lead to. */
+  readonly below: readonly Below[];
   readonly sightings: readonly Sighting[];
   readonly isGitDirectory: boolean;
+  /** A repository, or what git keeps of a worktree: where a pointer may lead. */
+  readonly isGitTarget: boolean;
 }
 
 export interface Surroundings {
@@ -59,11 +67,12 @@ export function lookIntoDirectory(entries: readonly Listed[], around: Surroundin
     ...(isGitDirectory || isWorktree ? gitSightings(find, around.path) : []),
     ...pointerSightings(find, around.path),
   ];
-  const taken = new Set(sightings.filter(({ rule }) => rule !== 'config').map(({ path }) => path));
+  // SECURITY: T-44 — hooks too may hold a repository, so they are looked into like any other directory.
+  const taken = new Set(sightings.filter(({ rule }) => rule === 'whole').map(({ path }) => path));
   const below = entries
     .filter(({ name, kind }) => kind === 'directory' && !taken.has(`${around.path}/${name}`))
-    .map(({ name }) => ({ name, node: nodeOf(name, around) }));
-  return { below, sightings, isGitDirectory };
+    .map(({ name }) => ({ name, path: `${around.path}/${name}`, node: nodeOf(name, around) }));
+  return { below, sightings, isGitDirectory, isGitTarget: isGitDirectory || isWorktree };
 }
 
 /** Of two names that fold to one. */

@@ -10,12 +10,14 @@ import type { Scan } from './scan-tree.ts';
 /** What could be mounted: files and directories that are there. A mount on a link would be one on what it leads to. */
 export function mountCandidates(scan: Scan, place: ProtectedPlace): readonly MountCandidate[] {
   const sightings = [...scan.sightings, ...scan.ledTo];
+  const filled = new Set([...scan.entries.keys()].map((path) => dirname(path)));
   return sightings.flatMap((sighting): readonly MountCandidate[] => {
     const { path } = sighting;
     const root = place.roots.find((each) => isAtOrBelow(path, each));
     const kind = scan.entries.get(path)?.kind;
-    if (root === undefined || (kind !== 'file' && kind !== 'directory')) return [];
-    return [{ path, root, hold: holdOf(sighting, scan, place) }];
+    // The name is an argument, which is text.
+    if (root === undefined || !path.isWellFormed() || (kind !== 'file' && kind !== 'directory')) return [];
+    return [{ path, root, hold: holdOf(sighting, filled, place) }];
   });
 }
 
@@ -23,11 +25,10 @@ export function mountCandidates(scan: Scan, place: ProtectedPlace): readonly Mou
  * A pinned repository can be neither removed nor renamed, and clones come and go. So hooks are held in the workspace's
  * own repository with its submodules, and wherever there is one to lose; in others they are checked.
  */
-function holdOf({ path, rule, hold }: Sighting, { entries }: Scan, { gitDirectories }: ProtectedPlace): Hold {
+function holdOf({ path, rule, hold }: Sighting, filled: ReadonlySet<string>, { gitDirectories }: ProtectedPlace): Hold {
   if (rule !== 'hooks' || hold !== 'never') return hold;
   const isOwn = gitDirectories.some((each) => isAtOrBelow(path, each));
-  const hasHook = [...entries.keys()].some((each) => each.startsWith(`${path}/`));
-  return isOwn || hasHook ? 'always' : 'never';
+  return isOwn || filled.has(path) ? 'always' : 'never';
 }
 
 /**

@@ -63,7 +63,8 @@ export function createProtectedRuns({ planner, protection, endLost }: ProtectedR
       const surveyed = planner.survey(command, profile);
       if (surveyed.kind === 'refused') return undefined;
       // SECURITY: T-44 — like any other that mounts: commands that could rename what it mounts wait until it has.
-      const watch = await protection.begin(placeOf(profile, surveyed.survey)).catch(() => undefined);
+      const place = placeOf(profile, surveyed.survey);
+      const watch = await protection.begin(place, { isPrepared: true }).catch(() => undefined);
       if (watch === undefined) return undefined;
       try {
         // A mount point that is made for one run is gone after it, and the mount with it.

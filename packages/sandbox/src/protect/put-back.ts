@@ -2,7 +2,8 @@ import { rmdirSync } from 'node:fs';
 import { type Anchored, anchored, linkAnew, makeDirectory, stateOf, writeAnew } from './anchored-files.ts';
 import type { FoundChange } from './find-changes.ts';
 import type { Keeper } from './keep-attempt.ts';
-import type { Entry } from './read-entries.ts';
+import { toBytes } from './path-bytes.ts';
+import { type Entry, isRestorable } from './read-entries.ts';
 
 /** A protected path that a command changed. */
 export interface ProtectedChange {
@@ -17,15 +18,16 @@ export interface ProtectedChange {
 
 /** Makes it what it was, and keeps what was found. Does not throw: what fails is not restored, and says so. */
 export function putBack(change: FoundChange, keeper: Keeper): ProtectedChange {
-  const { path, root, what, reason, before, rewritten } = change;
+  const { path, root, what, reason, before, rewritten, isWhole } = change;
   const done = anchored(
     root,
     path,
     (at) => {
       const found = stateOf(at.path);
-      const isThere = found !== undefined && !(found.kind === 'directory' && before?.kind === 'directory');
+      const isBoth = found?.kind === 'directory' && before?.kind === 'directory';
+      const isThere = found !== undefined && (isWhole === true || !isBoth);
       if (before !== undefined && !isRestorable(before)) return { restored: false, ...keptAs(keeper.copy(at, path)) };
-      const kept = keptAs(isThere ? keeper.takeAway(at, path) : undefined);
+      const kept = keptAs(isThere ? keeper.takeAway(at, { root, path }) : undefined);
       // From here on nothing is there, which is better than what was.
       if (before !== undefined) restore(before, at);
       else if (rewritten !== undefined && found?.kind === 'file') writeAnew(at, { ...found, bytes: rewritten });
@@ -38,15 +40,11 @@ export function putBack(change: FoundChange, keeper: Keeper): ProtectedChange {
 
 /** Directories that came into being for what was taken away. Those with something in them stay. */
 export function removeEmptied(root: string, directory: string): void {
-  anchored(root, directory, (at) => rmdirSync(at.path));
+  anchored(root, directory, (at) => rmdirSync(toBytes(at.path)));
 }
 
 function keptAs(path: string | undefined): Pick<ProtectedChange, 'keptAs'> {
   return path === undefined ? {} : { keptAs: path };
-}
-
-function isRestorable({ kind, bytes, target }: Entry): boolean {
-  return kind === 'directory' || bytes !== undefined || target !== undefined;
 }
 
 function restore(before: Entry, at: Anchored): void {

@@ -1,7 +1,8 @@
-import { readdirSync } from 'node:fs';
+import { type Dirent, readdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { anchored, type FileState, isFileError, readRegular, stateOf, targetOf } from './anchored-files.ts';
 import type { Rule, Sighting } from './look-into-directory.ts';
+import { fromBytes, toBytes } from './path-bytes.ts';
 
 /** One file, link or directory at or below a protected path, as it was found. */
 export interface Entry extends FileState {
@@ -19,43 +20,71 @@ export interface Entry extends FileState {
   readonly readAtMs: number;
 }
 
+/** What one scan may still read. */
+export interface Budget {
+  readonly entriesAtOnePath: number;
+  entries: number;
+  bytes: number;
+}
+
 export interface ReadContext {
   readonly root: string;
   readonly now: () => number;
   /** As they were found the last time. */
   readonly known: ReadonlyMap<string, Entry>;
+  readonly budget: Budget;
+  /** Whether somebody will ask for the bytes. */
+  loads(found: Pick<Entry, 'path' | 'within' | 'rule' | 'size'>): boolean;
 }
 
 /** Larger ones are watched, and cannot be restored. */
 const LARGEST_COPY = 1024 * 1024;
-const MOST_BYTES = 32 * 1024 * 1024;
-const MOST_ENTRIES = 4096;
+/** Nobody's configuration is that large, and ours is the time that it takes to read one. */
+const LARGEST_CONFIG = 256 * 1024;
+const LARGEST_POINTER = 16 * 1024;
 /** Coarser than the clock of any kernel: what changed so shortly before we looked may change again within one tick. */
 const TICK_MS = 50;
 
 export interface ReadEntries {
   /** Everything there that counts, a directory before what is in it. */
   readonly entries: readonly Entry[];
-  /** False when it is too much: then there is only the directory itself. */
+  /** False when it is too much: then there is only the path itself. */
   readonly isComplete: boolean;
 }
 
-export function readEntries(sighting: Sighting, context: ReadContext): ReadEntries {
+export function* readEntries(sighting: Sighting, context: ReadContext): Generator<undefined, ReadEntries> {
+  const { budget } = context;
   const entries: Entry[] = [];
   const waiting = [sighting.path];
-  let room = MOST_BYTES;
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    const entry = readEntry(path, { sighting, room: Math.min(room, LARGEST_COPY) }, context);
+    yield undefined;
+    const entry = readEntry(path, sighting, context);
     if (entry === undefined) continue;
-    room -= entry.bytes?.length ?? 0;
-    if (entries.push(entry) > MOST_ENTRIES) return { entries: entries.slice(0, 1), isComplete: false };
+    budget.entries -= 1;
+    budget.bytes -= entry.bytes?.length ?? 0;
+    if (entries.push(entry) > budget.entriesAtOnePath || budget.entries < 0) {
+      return { entries: entries.slice(0, 1), isComplete: false };
+    }
     if (entry.kind !== 'directory') continue;
     const isHooks = sighting.rule === 'hooks' && path === sighting.path;
-    // Git runs hooks by their whole names.
-    const names = namesIn(path).filter((name) => !(isHooks && name.endsWith('.sample')));
+    const names = namesIn(path, isHooks ? isSample : () => false);
+    if (names.length > budget.entriesAtOnePath) return { entries: entries.slice(0, 1), isComplete: false };
     waiting.push(...names.map((name) => `${path}/${name}`).toReversed());
   }
   return { entries, isComplete: true };
+}
+
+/** The same for one path alone, and through no link on the way to it. */
+export function readAgain(was: Entry, context: ReadContext): Entry | undefined {
+  const { path, rule, reason, within } = was;
+  const isThere = anchored(context.root, path, (at) => stateOf(at.path) !== undefined) === true;
+  if (!isThere) return undefined;
+  const found = readEntry(path, { path, rule, reason, hold: 'never' }, context);
+  return found === undefined ? undefined : { ...found, within };
+}
+
+export function isRestorable({ kind, bytes, target }: Entry): boolean {
+  return kind === 'directory' || bytes !== undefined || target !== undefined;
 }
 
 /** Whether nothing happened since, although a clock has only so many ticks. */
@@ -63,34 +92,46 @@ export function isSettled({ changedAtMs }: Pick<FileState, 'changedAtMs'>, atMs:
   return changedAtMs < atMs - TICK_MS;
 }
 
-interface Wanted {
-  readonly sighting: Sighting;
-  /** Bytes that may be kept. */
-  readonly room: number;
-}
-
-function readEntry(path: string, { sighting, room }: Wanted, { root, now, known }: ReadContext): Entry | undefined {
+function readEntry(path: string, sighting: Sighting, context: ReadContext): Entry | undefined {
+  const { root, now, known, budget, loads } = context;
   const state = stateOf(path);
   if (state === undefined) return undefined;
   const before = known.get(path);
   const { rule, reason } = sighting;
   const within = path.slice(dirname(sighting.path).length + 1);
   const base = { path, root, within, rule, reason };
-  if (before?.stamp === state.stamp && isSettled(state, before.readAtMs)) return { ...before, ...state, ...base };
+  const room = loads({ ...base, size: state.size }) ? Math.min(budget.bytes, largestOf(rule)) : 0;
+  const isRead = before?.kind !== 'file' || before.bytes !== undefined || state.size > room;
+  if (isRead && before?.stamp === state.stamp && isSettled(state, before.readAtMs))
+    return { ...before, ...state, ...base };
   const readAtMs = now();
   // SECURITY: T-14 — what is kept is written into the workspace later, so it must be from the workspace.
   const read = anchored(root, path, (at) => {
     if (state.kind === 'link') return { ...state, bytes: undefined, target: targetOf(at) };
-    if (state.kind !== 'file') return { ...state, bytes: undefined, target: undefined };
+    if (state.kind !== 'file' || (room === 0 && state.size > 0))
+      return { ...state, bytes: undefined, target: undefined };
     const regular = readRegular(at.path, room);
     return { ...regular.state, bytes: regular.bytes, target: undefined };
   });
   return { ...base, readAtMs, ...(read ?? { ...state, bytes: undefined, target: undefined }) };
 }
 
-function namesIn(path: string): readonly string[] {
+function largestOf(rule: Rule): number {
+  if (rule === 'config') return LARGEST_CONFIG;
+  return rule === 'pointer' ? LARGEST_POINTER : LARGEST_COPY;
+}
+
+/** Git runs hooks by their whole names. A directory of that name is no sample. */
+function isSample(found: Dirent<Buffer>): boolean {
+  return found.isFile() && found.name.toString('latin1').endsWith('.sample');
+}
+
+function namesIn(path: string, isLeftOut: (found: Dirent<Buffer>) => boolean): readonly string[] {
   try {
-    return readdirSync(path).toSorted();
+    return readdirSync(toBytes(path), { encoding: 'buffer', withFileTypes: true })
+      .filter((each) => !isLeftOut(each))
+      .map((each) => fromBytes(each.name))
+      .toSorted();
   } catch (error) {
     if (isFileError(error)) return [];
     throw error;

@@ -9,6 +9,8 @@ export interface Running {
   /** How things were when nobody had touched them. */
   readonly before: { entries: Map<string, Entry> };
   readonly mounts: readonly ProtectionMount[];
+  /** Only for a sandbox that is made ahead: no command of its own runs. */
+  readonly isPrepared: boolean;
   /** Resolved when its mounts are in place and were compared with the plan, or when it is over. */
   readonly started: { readonly promise: Promise<void>; resolve(): void };
 }
@@ -56,7 +58,8 @@ export function trusted(
   neighbours: readonly Running[],
 ): Map<string, Entry> {
   const entries = new Map(found);
-  for (const { place, before } of neighbours) {
+  // What one that runs nothing saw may be older than what the operator wrote since.
+  for (const { place, before } of neighbours.filter(({ isPrepared }) => !isPrepared)) {
     const isTheirs = (path: string) => isIn(path, place.roots) && !isIn(path, place.lifted);
     for (const path of found.keys()) if (isTheirs(path) && !before.entries.has(path)) entries.delete(path);
     for (const [path, entry] of before.entries) {

@@ -1,9 +1,10 @@
-import { readdirSync } from 'node:fs';
 import { isAtOrBelow } from '../survey/survey-files.ts';
-import { isFileError, lookAt, stateOf } from './anchored-files.ts';
-import { type Listed, type Look, lookIntoDirectory, type Sighting } from './look-into-directory.ts';
+import { createFindings, type Findings } from './gather-findings.ts';
+import { type DirectoryStamp, identityOf, isSameStamp, lookInto, stampOf } from './list-directory.ts';
+import type { Look, Sighting } from './look-into-directory.ts';
 import type { NameNode } from './protected-names.ts';
-import { type Entry, isSettled, readEntries } from './read-entries.ts';
+import { type Entry, isSettled } from './read-entries.ts';
+import type { ScanLimits } from './scan-limits.ts';
 
 /** Every protected path that there is, with what it holds. */
 export interface Scan {
@@ -12,12 +13,16 @@ export interface Scan {
   /** Those that others lead to, whether there is something or not. */
   readonly ledTo: readonly Sighting[];
   readonly gitDirectories: ReadonlySet<string>;
+  /** Those, and what git keeps of worktrees. */
+  readonly gitTargets: ReadonlySet<string>;
   /** Directories of installed packages, by device and inode. */
   readonly bulk: ReadonlyMap<string, string>;
   /** In bulk, and older than the run. */
   readonly older: ReadonlySet<string>;
   /** What could not be looked into. */
   readonly unlooked: ReadonlySet<string>;
+  /** Protected paths with more in them than is read. */
+  readonly overfull: ReadonlyMap<string, Entry>;
 }
 
 /** What is known of one workspace from one scan to the next. */
@@ -27,9 +32,17 @@ export interface TreeMemory {
 }
 
 export interface Remembered {
-  readonly stamp: string;
+  readonly stamp: DirectoryStamp;
   readonly lookedAtMs: number;
   readonly look: Look;
+}
+
+/** The run that the scan comes after. */
+export interface SinceRun {
+  readonly atMs: number;
+  readonly bulk: ReadonlyMap<string, string>;
+  /** What was there before it. */
+  readonly entries: ReadonlyMap<string, Entry>;
 }
 
 export interface ScanRequest {
@@ -37,20 +50,17 @@ export interface ScanRequest {
   readonly roots: readonly string[];
   readonly lifted: readonly string[];
   /** Paths that count because another one leads to them. */
-  leadsTo(found: Pick<Scan, 'entries'>): readonly Sighting[];
+  leadsTo(found: Pick<Scan, 'entries'>): Generator<undefined, readonly Sighting[]>;
   readonly memory: TreeMemory;
   readonly now: () => number;
   /** Undefined before the run: then bulk is only looked at where git was found in it. */
-  readonly since: { readonly atMs: number; readonly bulk: ReadonlyMap<string, string> } | undefined;
+  readonly since: SinceRun | undefined;
+  readonly limits: ScanLimits;
+  /** Made at once: a short one, of which less is remembered. */
+  readonly isPlan?: true;
 }
 
-/** Packages that were installed, objects of git: many directories, and of interest only if there is a repository in them. */
-const BULK = new Set(['node_modules', 'site-packages', 'dist-packages', 'objects']);
-const MOST_DIRECTORIES = 100_000;
-/** A scan lets others go first after so many. */
-const STRIDE = 256;
-
-interface Waiting {
+export interface Waiting {
   readonly path: string;
   readonly root: string;
   readonly node: NameNode | undefined;
@@ -59,139 +69,117 @@ interface Waiting {
   readonly isOlder: boolean;
 }
 
+/** Packages that were installed, objects of git: many directories, and of interest only if there is a repository in them. */
+const BULK = new Set(['node_modules', 'site-packages', 'dist-packages', 'objects']);
+
 /**
  * SECURITY: T-15 — every directory, for a repository may be anywhere. One whose change time is what it was has the same
- * names in it, and a tool cannot set that time; so an unchanged tree costs one look at each directory.
+ * names in it, and a tool cannot set that time; so an unchanged tree costs one look at each directory. Yields often: who
+ * drives it decides when others go first.
  */
 export function* scanTree(request: ScanRequest): Generator<undefined, Scan> {
-  const { roots, memory, now, since } = request;
-  const state = createState(request);
+  const { roots, memory, since, limits, isPlan } = request;
+  const mostDirectories = isPlan ? limits.directoriesOfPlan : limits.directories;
+  const findings = createFindings(request);
   const seen = new Map<string, Remembered>();
-  const bulkSince = since?.bulk ?? new Map<string, string>();
-  const waiting: Waiting[] = roots.map((root) => ({
-    path: root,
-    root,
-    node: undefined,
-    isBulk: false,
-    isOlder: false,
-  }));
+  const queue = createQueue();
+  const below = descent(request, findings);
+  for (const root of roots) queue.add({ path: root, root, node: undefined, isBulk: false, isOlder: false });
   let count = 0;
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+  for (let next = queue.next(); next !== undefined; next = queue.next()) {
     count += 1;
-    if (count % STRIDE === 0) yield undefined;
-    if (count > MOST_DIRECTORIES) {
-      state.unlooked.add(next.root);
+    if (count > mostDirectories) {
+      findings.unlooked.add(next.root);
       break;
     }
-    // Before the look: what changes after it must not seem to have been seen.
-    const lookedAtMs = now();
-    const found = lookAt(next.path);
-    if (found === 'out of reach') state.unlooked.add(next.path);
-    if (found === 'out of reach' || found?.kind !== 'directory') continue;
-    const known = memory.directories.get(next.path);
-    const isKnown = known?.stamp === found.stamp && isSettled(found, known.lookedAtMs);
-    const look = isKnown ? known.look : lookInto(next);
-    if (look === undefined) {
-      state.unlooked.add(next.path);
-      continue;
-    }
-    seen.set(next.path, isKnown ? known : { stamp: found.stamp, lookedAtMs, look });
-    // Installing a package changes the bulk directory itself, and makes nothing below it newer.
-    const isOlder = next.isOlder && (bulkSince.has(next.path) || (since !== undefined && isSettled(found, since.atMs)));
-    state.take(look, { ...next, isOlder });
-    waiting.push(...state.below(look, { ...next, isOlder }));
+    yield undefined;
+    const found = visit(next, request);
+    if (found === 'out of reach') findings.unlooked.add(next.path);
+    if (found === undefined || found === 'out of reach') continue;
+    seen.set(next.path, found.remembered);
+    const at = found.isOlder === next.isOlder ? next : { ...next, isOlder: found.isOlder };
+    findings.see(found.remembered.look, at);
+    if (found.remembered.look.sightings.length > 0) yield* findings.take(found.remembered.look, at);
+    for (const each of below(found.remembered.look, at)) queue.add(each);
   }
-  const ledTo = request.leadsTo(state);
-  state.takeLedTo(ledTo);
-  if (since === undefined) for (const [path, each] of seen) memory.directories.set(path, each);
-  else memory.directories = seen;
-  memory.entries = state.entries;
-  return { ...state, ledTo };
+  const ledTo = yield* request.leadsTo(findings);
+  yield* findings.takeLedTo(ledTo);
+  const isWhole = count <= mostDirectories;
+  // Before a run, of a whole tree, what is not found is what the operator removed.
+  if (since !== undefined || !isWhole) yield* findings.takeKnown();
+  if (since !== undefined && isWhole) memory.directories = seen;
+  else for (const [path, each] of seen) memory.directories.set(path, each);
+  if (isWhole || !isPlan) memory.entries = findings.entries;
+  return { ...findings, ledTo };
 }
 
-function createState({ roots, lifted, memory, now, since }: ScanRequest) {
-  const entries = new Map<string, Entry>();
-  const sightings: Sighting[] = [];
-  const gitDirectories = new Set<string>();
-  const bulk = new Map<string, string>();
-  const older = new Set<string>();
-  const unlooked = new Set<string>();
+interface Visited {
+  readonly remembered: Remembered;
+  readonly isOlder: boolean;
+}
+
+function visit(next: Waiting, { memory, now, since }: ScanRequest): Visited | 'out of reach' | undefined {
+  // Before the look: what changes after it must not seem to have been seen.
+  const lookedAtMs = now();
+  const found = stampOf(next.path);
+  if (found === undefined || found === 'out of reach') return found;
+  const known = memory.directories.get(next.path);
+  const isKnown = known !== undefined && isSameStamp(known.stamp, found) && isSettled(found, known.lookedAtMs);
+  const look = isKnown ? known.look : lookInto(next);
+  if (look === undefined) return 'out of reach';
+  // Installing a package changes the bulk directory itself, and makes nothing below it newer.
+  const isOlder = next.isOlder && since !== undefined && (since.bulk.has(next.path) || isSettled(found, since.atMs));
+  return { remembered: isKnown ? known : { stamp: found, lookedAtMs, look }, isOlder };
+}
+
+/**
+ * SECURITY: T-15 — a tool can make more directories than are looked into, so git's come first, then those near the root,
+ * and installed packages last.
+ */
+function createQueue() {
+  const [urgent, ordinary, bulk] = [lane(), lane(), lane()];
+  return {
+    add(each: Waiting) {
+      const isGit = /\/\.git(?:\/|$)/.test(each.path);
+      (each.isBulk ? bulk : isGit ? urgent : ordinary).push(each);
+    },
+    next: () => urgent.shift() ?? ordinary.shift() ?? bulk.shift(),
+  };
+}
+
+/** First in, first out, without moving what is left. */
+function lane() {
+  let waiting: Waiting[] = [];
+  let at = 0;
+  return {
+    push: (each: Waiting) => void waiting.push(each),
+    shift(): Waiting | undefined {
+      const next = waiting[at];
+      at += 1;
+      if (at < waiting.length) return next;
+      waiting = [];
+      at = 0;
+      return next;
+    },
+  };
+}
+
+function descent({ lifted, memory, since }: ScanRequest, { bulk }: Findings) {
   const isLifted = (path: string) => lifted.some((each) => isAtOrBelow(path, each));
   const gitInBulk = [...memory.directories].filter(([, { look }]) => look.isGitDirectory).map(([path]) => path);
-
-  const takeSighting = (sighting: Sighting, { root, isOlder }: Pick<Waiting, 'root' | 'isOlder'>) => {
-    if (isLifted(sighting.path)) return;
-    sightings.push(sighting);
-    const found = readEntries(sighting, { root, now, known: memory.entries });
-    if (!found.isComplete) unlooked.add(sighting.path);
-    const isOld = isOlder && since !== undefined && found.entries.every((each) => isSettled(each, since.atMs));
-    for (const entry of found.entries) {
-      entries.set(entry.path, entry);
-      if (isOld) older.add(entry.path);
-    }
-  };
-  return {
-    entries,
-    sightings,
-    gitDirectories,
-    bulk,
-    older,
-    unlooked,
-    take(look: Look, at: Waiting) {
-      if (look.isGitDirectory) gitDirectories.add(at.path);
-      for (const sighting of look.sightings) takeSighting(sighting, at);
-    },
-    takeLedTo(ledTo: readonly Sighting[]) {
-      for (const sighting of ledTo) {
-        const root = roots.find((each) => isAtOrBelow(sighting.path, each));
-        if (root !== undefined && !entries.has(sighting.path)) takeSighting(sighting, { root, isOlder: false });
+  return (look: Look, at: Waiting): readonly Waiting[] =>
+    look.below.flatMap(({ name, path, node }) => {
+      if (isLifted(path)) return [];
+      const isObjects = name === 'objects' && !look.isGitDirectory;
+      if (at.isBulk || !BULK.has(name) || isObjects) {
+        return [{ path, root: at.root, node, isBulk: at.isBulk, isOlder: at.isOlder }];
       }
-    },
-    below(look: Look, at: Waiting): readonly Waiting[] {
-      return look.below.flatMap(({ name, node }) => {
-        const path = `${at.path}/${name}`;
-        if (isLifted(path)) return [];
-        // SECURITY: T-15 — a name that is no text cannot be looked up again, so it must not pass for looked at.
-        if (name.includes('\ufffd')) {
-          unlooked.add(path);
-          return [];
-        }
-        const isObjects = name === 'objects' && !look.isGitDirectory;
-        if (at.isBulk || !BULK.has(name) || isObjects) return [{ ...at, path, node }];
-        const identity = identityOf(path);
-        bulk.set(path, identity);
-        const inBulk = { root: at.root, node: undefined, isBulk: true };
-        if (since !== undefined) return [{ ...inBulk, path, isOlder: since.bulk.get(path) === identity }];
-        return gitInBulk
-          .filter((each) => each.startsWith(`${path}/`))
-          .map((each) => ({ ...inBulk, path: each, isOlder: false }));
-      });
-    },
-  };
-}
-
-function identityOf(path: string): string {
-  return stateOf(path)?.stamp.split('-').slice(0, 2).join('-') ?? 'gone';
-}
-
-function lookInto({ path, node, isBulk }: Waiting): Look | undefined {
-  const entries = listed(path);
-  if (entries === undefined) return undefined;
-  const isSame = (one: string, other: string) => {
-    const [first, second] = [identityOf(`${path}/${one}`), identityOf(`${path}/${other}`)];
-    return first === second && first !== 'gone';
-  };
-  return lookIntoDirectory(entries, { path, node, isBulk, isSame });
-}
-
-function listed(path: string): readonly Listed[] | undefined {
-  try {
-    return readdirSync(path, { withFileTypes: true }).map((entry) => ({
-      name: entry.name,
-      kind: entry.isDirectory() ? 'directory' : entry.isSymbolicLink() ? 'link' : 'file',
-    }));
-  } catch (error) {
-    if (isFileError(error)) return undefined;
-    throw error;
-  }
+      const identity = identityOf(path);
+      bulk.set(path, identity);
+      const inBulk = { root: at.root, node: undefined, isBulk: true };
+      if (since !== undefined) return [{ ...inBulk, path, isOlder: since.bulk.get(path) === identity }];
+      return gitInBulk
+        .filter((each) => each.startsWith(`${path}/`))
+        .map((each) => ({ ...inBulk, path: each, isOlder: false }));
+    });
 }
