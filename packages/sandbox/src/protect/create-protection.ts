@@ -69,7 +69,8 @@ export function createProtection({ keptDirectory, realPath, now, limits = SCAN_L
   const memories = rememberTrees();
   const running = createRunning();
 
-  const beforeRun = ({ roots, lifted }: ProtectedPlace): ScanRequest => ({
+  const beforeRun = ({ roots, lifted }: ProtectedPlace, own?: Running): ScanRequest => ({
+    isQuiet: () => running.all().every((each) => each === own || each.isPrepared),
     roots,
     lifted,
     memory: memories(roots),
@@ -130,7 +131,7 @@ export function createProtection({ keptDirectory, realPath, now, limits = SCAN_L
             const { roots } = place;
             const after = await drive(
               scanTree({
-                ...beforeRun(place),
+                ...beforeRun(place, own),
                 lifted,
                 leadsTo: ({ entries }) => ledToByNewTrees(scan, entries, { roots, realPath }),
                 since: { atMs, bulk: scan.bulk, entries: before.entries },

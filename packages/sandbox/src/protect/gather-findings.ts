@@ -97,7 +97,7 @@ export function isWithin(path: string, places: { has(path: string): boolean; rea
 
 /** Two budgets, so that what is new cannot use up that of what was there. */
 function reading(
-  { memory, now, since, limits }: ScanRequest,
+  { memory, now, isQuiet, since, limits }: ScanRequest,
   known: ReadonlyMap<string, Entry>,
 ): (root: string, path: string) => ReadContext {
   const [forKnown, forNew] = [{ ...limits }, { ...limits }];
@@ -113,6 +113,7 @@ function reading(
   return (root, path) => ({
     root,
     now,
+    isQuiet,
     known: memory.entries,
     budget: known.has(path) ? forKnown : forNew,
     loads,

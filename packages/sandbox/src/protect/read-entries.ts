@@ -30,6 +30,7 @@ export interface Budget {
 export interface ReadContext {
   readonly root: string;
   readonly now: () => number;
+  isQuiet(): boolean;
   /** As they were found the last time. */
   readonly known: ReadonlyMap<string, Entry>;
   readonly budget: Budget;
@@ -93,7 +94,7 @@ export function isSettled({ changedAtMs }: Pick<FileState, 'changedAtMs'>, atMs:
 }
 
 function readEntry(path: string, sighting: Sighting, context: ReadContext): Entry | undefined {
-  const { root, now, known, budget, loads } = context;
+  const { root, now, isQuiet, known, budget, loads } = context;
   const state = stateOf(path);
   if (state === undefined) return undefined;
   const before = known.get(path);
@@ -104,7 +105,8 @@ function readEntry(path: string, sighting: Sighting, context: ReadContext): Entr
   const isRead = before?.kind !== 'file' || before.bytes !== undefined || state.size > room;
   if (isRead && before?.stamp === state.stamp && isSettled(state, before.readAtMs))
     return { ...before, ...state, ...base };
-  const readAtMs = now();
+  // SECURITY: T-15 — through a shared mapping bytes change and the change time does not: what was read meanwhile is read again.
+  const readAtMs = isQuiet() ? now() : Number.NEGATIVE_INFINITY;
   // SECURITY: T-14 — what is kept is written into the workspace later, so it must be from the workspace.
   const read = anchored(root, path, (at) => {
     if (state.kind === 'link') return { ...state, bytes: undefined, target: targetOf(at) };

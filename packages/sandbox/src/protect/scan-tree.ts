@@ -53,6 +53,8 @@ export interface ScanRequest {
   leadsTo(found: Pick<Scan, 'entries'>): Generator<undefined, readonly Sighting[]>;
   readonly memory: TreeMemory;
   readonly now: () => number;
+  /** Nobody that we started can write meanwhile. */
+  isQuiet(): boolean;
   /** Undefined before the run: then bulk is only looked at where git was found in it. */
   readonly since: SinceRun | undefined;
   readonly limits: ScanLimits;
