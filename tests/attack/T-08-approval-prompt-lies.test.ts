@@ -2,6 +2,7 @@
 import {
   type ApprovalPromptRecord,
   commandLine,
+  DEFAULT_APPROVAL_LIMITS as limits,
   makePrompt,
   type PromptFacts,
   type Question,
@@ -21,7 +22,7 @@ function promptOf(facts: Partial<PromptFacts>, more: Partial<Question> = {}): Ap
   const subject = subjectDigest(question.subject);
   const times = { askedAt: 0, expiresAt: 1 };
   const asked = { ...question, ...more, facts: { ...question.facts, ...facts } };
-  return makePrompt({ approvalId, subject, question: asked, ...times });
+  return makePrompt({ approvalId, subject, question: asked, limits, ...times });
 }
 
 function textsIn(value: unknown): string[] {
@@ -41,8 +42,14 @@ test('nothing in a prompt acts on the screen, wherever it came from', () => {
       notBound: [HOSTILE],
       agentSays: HOSTILE,
     },
-    { policy: { set: 'p', ids: [HOSTILE], reason: HOSTILE } },
+    {
+      policy: { set: 'p', ids: [HOSTILE], reason: HOSTILE },
+      effects: [{ kind: 'path', path: `/work/${HOSTILE}`, mode: 'read' }],
+    },
   );
+  // What an option stands for is exact all the same.
+  const pattern = prompt.options.find(({ scope }) => scope === 'session')?.pattern ?? '';
+  expect(JSON.parse(pattern)).toMatchObject({ effects: [{ path: `/work/${HOSTILE}` }] });
   for (const text of textsIn(prompt)) expect(text).not.toMatch(ACTS);
 });
 

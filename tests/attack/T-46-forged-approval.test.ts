@@ -127,6 +127,11 @@ test('what was used or revoked is not revived by setting its row back', async ()
   await home.approvals.revoke({ grantId: grant.grantId, by: 'ada' });
   home.writeRows(`update approval_grants set state = 'live', ended_at = null`);
   expect(await home.approvals.covering(sampleQuestion())).toMatchObject(REFUSED);
+
+  // A process that saw none of it asks the record.
+  await using again = await home.openAgain();
+  expect(await again.approvals.verifyForRun(question, id)).toMatchObject({ code: 'already_used' });
+  expect(await again.approvals.covering(sampleQuestion())).toMatchObject(REFUSED);
 });
 
 test('a prompt that was changed before the approver looked is found when the call runs', async () => {

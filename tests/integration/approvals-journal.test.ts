@@ -1,8 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import {
   APPROVAL_MIGRATIONS,
   type ApprovalEvent,
+  type ApprovalsDeps,
   type ApprovalsSchema,
   approvalPrograms,
   type CommitWithRecord,
@@ -17,6 +19,7 @@ import {
   openJournal,
   parseActor,
 } from '@palyra/journal';
+import type { ApprovalId } from '@palyra/primitives';
 import { openDatabase } from '@palyra/storage';
 import {
   createFakeClock,
@@ -53,6 +56,7 @@ test('questions, answers, grants and uses share their commits with the journal, 
     verify,
     clock,
     commit: recordedBy(journal),
+    isSpent: spentIn(journal),
   });
 
   const question = sampleQuestion();
@@ -66,11 +70,12 @@ test('questions, answers, grants and uses share their commits with the journal, 
   const permit = requirePermit(await approvals.verifyForRun(question, asked.approvalId));
   const intent = await intentDraft(journal);
   const { steps, notifications } = permit;
-  expect(await journal.append(ACTOR, [intent], { steps, notifications })).toMatchObject({ kind: 'appended' });
+  const drafts = [intent, ...(await allDraftsOf(permit.events, journal))];
+  expect(await journal.append(ACTOR, drafts, { steps, notifications })).toMatchObject({ kind: 'appended' });
   const [grantId] = permit.grantIds;
   if (grantId !== undefined) await approvals.revoke({ grantId, by: 'ada' });
   // Taken back: then there is no intent either.
-  expect(await journal.append(ACTOR, [intent], { steps, notifications })).toMatchObject({ kind: 'conflict', step: 0 });
+  expect(await journal.append(ACTOR, drafts, { steps, notifications })).toMatchObject({ kind: 'conflict', step: 0 });
 
   const { entries } = await journal.query({ limit: 100 });
   expect(entries.map(({ kind }) => kind).filter((kind) => /approval|grant|intent/.test(kind))).toEqual([
@@ -79,18 +84,88 @@ test('questions, answers, grants and uses share their commits with the journal, 
     'grant',
     'intent',
     'grant',
+    'grant',
   ]);
   approvals.close();
   await database.close();
 });
 
+test('what the journal has as used or revoked stays so, also when its row is set back while nobody runs', async () => {
+  await using home = await createTemporaryHome();
+  const keyDirectory = join(home.path, 'identity');
+  await mkdir(keyDirectory, { mode: 0o700 });
+  const credentials = createFakeCredentials();
+  const ada = credentials.issue('ada laptop', { person: 'ada' });
+  const clock = createFakeClock();
+  const [once, standing] = [sampleQuestion({ argv: ['once'] }), sampleQuestion({ argv: ['standing'] })];
+  const open = async () => {
+    const database = await openDatabase<JournalSchema & ApprovalsSchema>({
+      location: { kind: 'sqlite', path: join(home.path, 'palyra.db') },
+      migrations: [...JOURNAL_MIGRATIONS, ...APPROVAL_MIGRATIONS],
+      programs: [...journalPrograms(keyDirectory), ...approvalPrograms()],
+      lockTimeoutMs: 5_000,
+      logger: { error: () => undefined },
+    });
+    const journal = await openJournal({ database, keyDirectory, bodyDirectory: undefined, clock });
+    const record = { commit: recordedBy(journal), isSpent: spentIn(journal) };
+    const { verify } = credentials;
+    const approvals = await openApprovals({ database, origin: journal.origin, verify, clock, ...record });
+    return { database, journal, approvals };
+  };
+
+  const before = await open();
+  const ids: ApprovalId[] = [];
+  for (const [question, scope] of [
+    [once, 'once'],
+    [standing, 'session'],
+  ] as const) {
+    const asked = await before.approvals.ask(question);
+    if (asked.kind === 'refused') throw new Error(asked.reason);
+    ids.push(asked.approvalId);
+    await before.approvals.decide(asked.approvalId, { decision: 'approve', scope, by: ada });
+    const { steps, notifications, events, grantIds } = requirePermit(
+      await before.approvals.verifyForRun(question, asked.approvalId),
+    );
+    const drafts = [await intentDraft(before.journal), ...(await allDraftsOf(events, before.journal))];
+    await before.journal.append(ACTOR, drafts, { steps, notifications });
+    for (const grantId of grantIds) await before.approvals.revoke({ grantId, by: 'ada' });
+  }
+  before.approvals.close();
+  await before.database.close();
+  const file = new DatabaseSync(join(home.path, 'palyra.db'));
+  file.exec(`update approvals set used_at = null, used_by = null`);
+  file.exec(`update approval_grants set state = 'live', ended_at = null`);
+  file.close();
+
+  const after = await open();
+  const [usedId, revokedId] = ids as [ApprovalId, ApprovalId];
+  expect(await after.approvals.verifyForRun(once, usedId)).toMatchObject({ code: 'already_used' });
+  expect(await after.approvals.verifyForRun(standing, revokedId)).toMatchObject({ code: 'revoked' });
+  expect(await after.approvals.covering(standing)).toMatchObject({ kind: 'refused' });
+  after.approvals.close();
+  await after.database.close();
+});
+
 /** What compose.ts will pass in: the journal's entries and the change of the tables are one unit. */
 function recordedBy(journal: Journal): CommitWithRecord {
   return async ({ steps, notifications = [] }, events) => {
-    const drafts: CallerDraft[] = [];
-    for (const event of events) drafts.push(...(await draftsOf(event, journal)));
-    const outcome = await journal.append(ACTOR, drafts, { steps, notifications });
+    const outcome = await journal.append(ACTOR, await allDraftsOf(events, journal), { steps, notifications });
     return { kind: outcome.kind === 'appended' ? 'committed' : 'conflict' };
+  };
+}
+
+async function allDraftsOf(events: readonly ApprovalEvent[], journal: Journal): Promise<readonly CallerDraft[]> {
+  return (await Promise.all(events.map((event) => draftsOf(event, journal)))).flat();
+}
+
+/** A yes for one use is recorded as a grant of itself: the journal has no other entry for a use. */
+function spentIn(journal: Journal): ApprovalsDeps['isSpent'] {
+  return async (id) => {
+    const { entries } = await journal.query({ kinds: ['grant'], limit: 1_000 });
+    return entries.some(({ data }) => {
+      const { grant_id, change, scope } = data as Readonly<Record<string, unknown>>;
+      return grant_id === id && (change === 'revoked' || (change === 'used' && scope === 'once'));
+    });
   };
 }
 
@@ -114,6 +189,12 @@ async function draftsOf(event: ApprovalEvent, { bodies }: Journal): Promise<read
     case 'grant': {
       const { grantId: grant_id, approvalId: approval_id, principal, change, expiresAt: expires_at } = event;
       return [{ kind: 'grant', data: { grant_id, approval_id, principal, change, expires_at } }];
+    }
+    case 'used': {
+      const { approvalId: approval_id, principal } = event;
+      return [
+        { kind: 'grant', data: { grant_id: approval_id, approval_id, principal, change: 'used', scope: 'once' } },
+      ];
     }
     case 'voted':
       return [];

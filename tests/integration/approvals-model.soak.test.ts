@@ -47,7 +47,7 @@ interface Command {
 }
 
 const index = fc.nat({ max: 20 });
-const subject = fc.nat({ max: 3 });
+const subject = fc.nat({ max: 5 });
 const session = fc.nat({ max: 1 });
 const who = fc.nat({ max: 1 });
 const scope = fc.constantFrom<DecisionScope>('once', 'session', 'timeboxed');

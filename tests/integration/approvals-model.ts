@@ -1,4 +1,4 @@
-import type { ApprovalState, DecisionScope } from '@palyra/approvals';
+import type { ApprovalState, Assurance, DecisionScope } from '@palyra/approvals';
 
 /** What approvals should do, in as few words as it can be said: no database, no signatures, no processes. */
 export interface ApprovalsModel {
@@ -27,7 +27,7 @@ export interface ModelCard {
 export interface ModelGrant {
   readonly id: string;
   readonly effect: number;
-  readonly people: number;
+  readonly people: readonly string[];
   readonly session: number | undefined;
   readonly until: number;
   state: 'live' | 'revoked' | 'fallen';
@@ -47,9 +47,25 @@ export const LIMITS = {
   denialHoldsMs: 10 * MINUTE,
 } as const;
 
-/** Two of the four ask for the same effect; the last one is for two people. */
-export const EFFECT_OF: readonly number[] = [0, 0, 1, 2];
-export const APPROVERS_OF: readonly number[] = [1, 1, 1, 2];
+const PLAIN: readonly Assurance[] = Array.from({ length: 6 }, () => 'same_host_key');
+
+/** Four of the six ask for the same effect: one of them wants a surer decider, one is asked with ada's credential. */
+export const EFFECT_OF: readonly number[] = [0, 0, 1, 2, 0, 0];
+export const APPROVERS_OF: readonly number[] = [1, 1, 1, 2, 1, 1];
+export const ASSURANCE_OF: readonly Assurance[] = PLAIN.with(4, 'separate_device');
+/** The person whose credential asks, if any. */
+export const ASKED_BY: readonly (string | undefined)[] = [undefined, undefined, undefined, undefined, undefined, 'ada'];
+const ASSURANCE_OF_PERSON: Readonly<Record<string, Assurance>> = {
+  ada: 'same_host_key',
+  bob: 'separate_device',
+};
+
+/** Why this person may not say yes to this, if so. */
+export function unfit(subject: number, person: string): 'own_proposal' | 'assurance_too_low' | undefined {
+  if (ASKED_BY[subject] === person) return 'own_proposal';
+  const isSure = ASSURANCE_OF[subject] === 'same_host_key' || ASSURANCE_OF_PERSON[person] === 'separate_device';
+  return isSure ? undefined : 'assurance_too_low';
+}
 
 export function createModel(): ApprovalsModel {
   return { cards: [], grants: [], denials: 0, deniedAt: Number.NEGATIVE_INFINITY, coolingUntil: 0 };
@@ -103,7 +119,7 @@ export function approve(
   card.grant = {
     id: grantId ?? '',
     effect: EFFECT_OF[card.subject] ?? 0,
-    people: card.votes.length,
+    people: card.votes.map((vote) => vote.person),
     session: card.scope === 'session' ? card.session : undefined,
     until: Math.min(...card.votes.map(({ until }) => until)),
     state: 'live',
@@ -115,28 +131,23 @@ export function approve(
 
 function release(model: ApprovalsModel, grant: ModelGrant, now: number): void {
   for (const card of model.cards) {
-    const isEnough = EFFECT_OF[card.subject] === grant.effect && (APPROVERS_OF[card.subject] ?? 1) <= grant.people;
-    const isTheirs = grant.session === undefined || grant.session === card.session;
-    if (stateOf(card, now) !== 'pending' || !isEnough || !isTheirs) continue;
+    if (stateOf(card, now) !== 'pending' || !isGoodFor(grant, card)) continue;
     card.state = 'approved';
     card.endedAt = now;
     card.viaGrant = true;
   }
 }
 
-export function isCovered(
-  model: ApprovalsModel,
-  { subject, session }: Pick<ModelCard, 'subject' | 'session'>,
-  now: number,
-): boolean {
-  return model.grants.some(
-    (grant) =>
-      grant.state === 'live' &&
-      grant.until > now &&
-      grant.effect === EFFECT_OF[subject] &&
-      grant.people >= (APPROVERS_OF[subject] ?? 1) &&
-      (grant.session === undefined || grant.session === session),
-  );
+/** The same for releasing and for using. */
+function isGoodFor(grant: ModelGrant, { subject, session }: Pick<ModelCard, 'subject' | 'session'>): boolean {
+  if (grant.effect !== EFFECT_OF[subject] || (grant.session !== undefined && grant.session !== session)) return false;
+  const found = grant.people.map((person) => unfit(subject, person));
+  const fit = found.filter((reason) => reason === undefined).length;
+  return !found.includes('own_proposal') && fit >= (APPROVERS_OF[subject] ?? 1);
+}
+
+export function isCovered(model: ApprovalsModel, place: Pick<ModelCard, 'subject' | 'session'>, now: number): boolean {
+  return model.grants.some((grant) => grant.state === 'live' && grant.until > now && isGoodFor(grant, place));
 }
 
 export function mayRun(model: ApprovalsModel, card: ModelCard, now: number): boolean {

@@ -9,11 +9,20 @@ import {
   type Question,
 } from '@palyra/approvals';
 import type { ApprovalId, GrantId } from '@palyra/primitives';
-import { type ApprovalsHome, type FakeClock, SAMPLE_ORIGIN, sampleQuestion, usePermit } from '@palyra/testkit';
+import {
+  type ApprovalsHome,
+  type FakeClock,
+  recordInTables,
+  SAMPLE_ORIGIN,
+  sampleQuestion,
+  usePermit,
+} from '@palyra/testkit';
 import { expect } from 'vitest';
 import {
   APPROVERS_OF,
   type ApprovalsModel,
+  ASKED_BY,
+  ASSURANCE_OF,
   approve,
   askOf,
   createModel,
@@ -24,6 +33,7 @@ import {
   type ModelCard,
   mayRun,
   stateOf,
+  unfit,
 } from './approvals-model.ts';
 
 /** The real thing and the model, side by side. Each act is done to both, and what they say is compared. */
@@ -49,14 +59,22 @@ type Place = Pick<ModelCard, 'subject' | 'session'>;
 export async function beginPlay(home: ApprovalsHome, clock: FakeClock, principal: string): Promise<Play> {
   const { database, credentials } = home;
   const ada = credentials.issue('ada key', { person: 'ada' });
-  const bob = credentials.issue('bob key', { person: 'bob' });
+  const bob = credentials.issue('bob key', { person: 'bob', assurance: 'separate_device' });
   const approvals = await open({ database, credentials, clock });
   const model = createModel();
   return { database, credentials, clock, principal, model, people: [ada, bob], approvals, waits: [], count: 0 };
 }
 
 function open({ database, credentials, clock }: Pick<Play, 'database' | 'credentials' | 'clock'>): Promise<Approvals> {
-  return openApprovals({ database, clock, verify: credentials.verify, origin: SAMPLE_ORIGIN, limits: LIMITS });
+  const record = recordInTables(database);
+  return openApprovals({
+    ...record,
+    database,
+    clock,
+    verify: credentials.verify,
+    origin: SAMPLE_ORIGIN,
+    limits: LIMITS,
+  });
 }
 
 function questionFor(play: Play, { subject, session }: Place, key?: string): Question {
@@ -68,7 +86,12 @@ function questionFor(play: Play, { subject, session }: Place, key?: string): Que
     argv: [`subject ${subject}`],
     session: `session ${session}`,
     effects: [effect],
-    needs: { offer: 'session', approvers: APPROVERS_OF[subject] ?? 1 },
+    credential: ASKED_BY[subject] === undefined ? 'agent token' : `${ASKED_BY[subject]} key`,
+    needs: {
+      offer: 'session',
+      approvers: APPROVERS_OF[subject] ?? 1,
+      assurance: ASSURANCE_OF[subject] ?? 'same_host_key',
+    },
   });
 }
 
@@ -104,7 +127,9 @@ export async function playApprove(play: Play, card: ModelCard, who: number, scop
   const now = play.clock.now();
   const outcome = await play.approvals.decide(card.id as ApprovalId, { decision: 'approve', scope, by });
   const state = stateOf(card, now);
+  const why = unfit(card.subject, by.person);
   if (state !== 'pending') expect(outcome).toEqual({ kind: 'conflict', state });
+  else if (why !== undefined) expect(outcome).toMatchObject({ code: why });
   else if (card.votes.some(({ person }) => person === by.person))
     expect(outcome).toMatchObject({ code: 'same_person' });
   else {
@@ -119,6 +144,7 @@ export async function playDeny(play: Play, card: ModelCard, who: number): Promis
   const outcome = await play.approvals.decide(card.id as ApprovalId, { decision: 'deny', by });
   const state = stateOf(card, play.clock.now());
   if (state !== 'pending') expect(outcome).toEqual({ kind: 'conflict', state });
+  else if (ASKED_BY[card.subject] === by.person) expect(outcome).toMatchObject({ code: 'own_proposal' });
   else {
     expect(outcome).toMatchObject({ kind: 'decided', state: 'denied' });
     deny(play.model, card, play.clock.now());
@@ -128,7 +154,7 @@ export async function playDeny(play: Play, card: ModelCard, who: number): Promis
 /** A yes and a no at once: whoever wins, there is one winner, and the other is told how it ended. */
 export async function playRace(play: Play, card: ModelCard): Promise<void> {
   // With a vote already there the outcome depends on whose it was.
-  if (card.votes.length > 0) return;
+  if (card.votes.length > 0 || unfit(card.subject, 'ada') !== undefined) return;
   const [ada, bob] = play.people;
   const now = play.clock.now();
   const before = stateOf(card, now);
@@ -197,7 +223,7 @@ export async function playPolicy(play: Play, effect: number, answer: 'deny' | 's
   });
   const expected = play.model.grants.filter(
     ({ state, until, people, ...grant }) =>
-      state === 'live' && until > now && grant.effect === effect && (answer === 'deny' || people < 2),
+      state === 'live' && until > now && grant.effect === effect && (answer === 'deny' || people.length < 2),
   );
   expect(fell.toSorted()).toEqual(expected.map(({ id }) => id).toSorted());
   for (const grant of expected) grant.state = 'fallen';
@@ -213,7 +239,7 @@ export async function playRestart(play: Play): Promise<void> {
     const { card, asked } = wait;
     const told = await wait.answer;
     if (told !== 'closed') expectTold(play, wait, told);
-    else if (card.askers.has(asked.key)) {
+    else if (card.askers.has(asked.key) && stateOf(card, play.clock.now()) === 'pending') {
       const resumed = await play.approvals.ask(questionFor(play, card, asked.key));
       expect(resumed).toMatchObject({ kind: 'asked', approvalId: card.id, how: 'resumed' });
       waitFor(play, card, resumed as Asked);

@@ -15,6 +15,8 @@ export type Answer = Waited &
     | { readonly kind: 'denied'; readonly reason: string | null }
     | { readonly kind: 'expired' }
     | { readonly kind: 'cancelled' }
+    /** A rule was made that covers it: decide anew, and ask again with the same key if it is still a question. */
+    | { readonly kind: 'superseded' }
     /** Nobody answered yet, and the caller would not wait longer. Asking again with the same key resumes. */
     | { readonly kind: 'parked'; readonly key: string; readonly expiresAt: number }
   );

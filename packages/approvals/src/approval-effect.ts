@@ -12,7 +12,7 @@ export type Effect =
   | { readonly kind: 'path'; readonly path: string; readonly mode: 'read' | 'write' }
   /** A tool of another MCP server, for as long as its definition has this digest. */
   | { readonly kind: 'upstream'; readonly server: string; readonly tool: string; readonly definition: Sha256Hex }
-  /** This very command outside the box, in this directory. */
+  /** This very command outside the box, in this directory; approved once each time. */
   | { readonly kind: 'argv'; readonly argv: readonly string[]; readonly cwd: string }
   /** Anything that is approved once each time, such as a change to a protected file. */
   | { readonly kind: 'once'; readonly what: string };
@@ -67,17 +67,15 @@ function show(text: string): string {
   return visibleText(text, { maxCharacters: 1_000 });
 }
 
-const SHELLS: ReadonlySet<string> = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'fish', 'busybox', 'env', 'xargs']);
-
-function isGrantable(effect: Effect): boolean {
-  if (effect.kind === 'once') return false;
-  // SECURITY: T-03 — a shell's text is many commands; it is approved as it stands, each time it runs.
-  return effect.kind !== 'argv' || !SHELLS.has(effect.argv[0]?.split('/').at(-1) ?? '');
+function isGrantable({ kind }: Effect): boolean {
+  // SECURITY: T-03 — the words of a command name no bytes: the same words may run another program, or a shell that runs
+  // many. So a command outside the box is approved with all that its subject binds, each time it runs.
+  return kind !== 'once' && kind !== 'argv';
 }
 
 function coversOne(granted: Effect, needed: Effect): boolean {
   if (granted.kind !== 'path' || needed.kind !== 'path') {
-    // SECURITY: T-03 — all of it alike: the same port, the same secret or none, the same argv to the last word.
+    // SECURITY: T-03 — all of it alike: the same port, the same secret or none, the same definition.
     return canonicalJson(toJson(granted)) === canonicalJson(toJson(needed));
   }
   if (granted.mode !== needed.mode) return false;

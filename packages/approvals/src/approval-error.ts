@@ -4,6 +4,7 @@ import { AppError } from '@palyra/primitives';
 export const APPROVAL_ERRORS = {
   'approvals.invalid_question': 'A question lacks what an approval must bind or show.',
   'approvals.invalid_effect': 'An effect is not written in its one canonical spelling.',
+  'approvals.invalid_answer': 'An answer has a time or a reason that cannot be taken.',
   'approvals.key_reused': 'A key that belongs to one question was given with another.',
   'approvals.contended': 'Others changed the same question again and again while it was being asked.',
   'approvals.not_found': 'There is no approval or grant with this id.',

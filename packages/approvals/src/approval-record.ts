@@ -38,8 +38,17 @@ export type ApprovalEvent =
       readonly grantId?: GrantId;
     }
   | {
+      /** A yes for one use was used, in the commit that records the intent. Its approval is spent from then on. */
+      readonly kind: 'used';
+      readonly approvalId: ApprovalId;
+      readonly principal: string;
+      readonly session: string;
+      readonly key: string;
+    }
+  | {
       readonly kind: 'grant';
-      readonly change: 'issued' | 'revoked' | 'expired';
+      /** A revoked grant is spent from then on; one that is used is not. */
+      readonly change: 'issued' | 'used' | 'revoked' | 'expired';
       readonly grantId: GrantId;
       readonly approvalId: ApprovalId;
       readonly principal: string;

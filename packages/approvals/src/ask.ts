@@ -2,9 +2,11 @@ import { type ApprovalId, canonicalJson, type Sha256Hex } from '@palyra/primitiv
 import { program, statement } from '@palyra/storage';
 import { ApprovalError, type Refused, refused } from './approval-error.ts';
 import type { ApprovalContext } from './approval-record.ts';
+import { shownReason } from './deny-reason.ts';
 import { expireDue } from './expire-due.ts';
-import { makePrompt, promptText } from './prompt/prompt-record.ts';
+import { describeQuestion, makePrompt, promptText, questionDigest } from './prompt/prompt-record.ts';
 import { checkQuestion, type Question } from './question.ts';
+import { leaveUnlessServed } from './serve-key.ts';
 import { type ApprovalRow, ASKED_CHANNEL, type AskerRow } from './store/approvals-schema.ts';
 import { ASK_PROGRAM, type AskInput } from './store/ask-program.ts';
 
@@ -47,17 +49,18 @@ async function openCard(question: Question, subject: Sha256Hex, context: Approva
   const askedAt = clock.now();
   const expiresAt = askedAt + limits.questionMs;
   const approvalId = ids.newId('approval');
-  const prompt = promptText(makePrompt({ approvalId, subject, question, askedAt, expiresAt }));
+  const prompt = makePrompt({ approvalId, subject, question, limits, askedAt, expiresAt });
   const card: ApprovalRow = {
     id: approvalId,
     subject,
+    asks: questionDigest(prompt),
     state: 'pending',
     principal,
     session,
     workspace,
     credential: question.credential,
     policy_set: question.policy.set,
-    prompt,
+    prompt: promptText(prompt),
     effects: canonicalJson(question.effects),
     needs: canonicalJson({ ...question.needs }),
     votes: 0,
@@ -74,7 +77,7 @@ async function openCard(question: Question, subject: Sha256Hex, context: Approva
   const { run, key } = question;
   const outcome = await commit(
     { steps: [program(ASK_PROGRAM, input)], notifications: [{ channel: ASKED_CHANNEL, payload: approvalId }] },
-    [{ kind: 'requested', approvalId, principal, session, run, key, subject, prompt, expiresAt }],
+    [{ kind: 'requested', approvalId, principal, session, run, key, subject, prompt: card.prompt, expiresAt }],
   );
   if (outcome.kind === 'conflict') return undefined;
   return { kind: 'asked', approvalId, principal, key, expiresAt, how: 'new' };
@@ -102,7 +105,7 @@ async function resume(question: Question, subject: Sha256Hex, context: ApprovalC
   const found = await context.database.read
     .selectFrom('approval_askers')
     .innerJoin('approvals', 'approvals.id', 'approval_askers.approval_id')
-    .select(['approvals.id', 'approvals.subject', 'approvals.expires_at'])
+    .selectAll('approvals')
     .where('approval_askers.principal', '=', principal)
     .where('approval_askers.key', '=', question.key)
     .executeTakeFirst();
@@ -113,7 +116,7 @@ async function resume(question: Question, subject: Sha256Hex, context: ApprovalC
       fix: 'Give each call a key of its own.',
     });
   }
-  return askedAs(found, question, 'resumed');
+  return (await leaveUnlessServed(found, question, context)) ? undefined : askedAs(found, question, 'resumed');
 }
 
 function askedAs(
@@ -130,23 +133,22 @@ async function joinOrRefuse(
   context: ApprovalContext,
 ): Promise<AskOutcome | undefined> {
   const { database, clock, limits } = context;
-  const equal = database.read
-    .selectFrom('approvals')
-    .select(['id', 'expires_at', 'reason'])
-    .where('subject', '=', subject);
-  const open = await equal.where('state', '=', 'pending').executeTakeFirst();
+  const asks = questionDigest(describeQuestion({ question, subject, limits }));
+  const cards = database.read.selectFrom('approvals').select(['id', 'expires_at', 'reason']);
+  const open = await cards.where('asks', '=', asks).where('state', '=', 'pending').executeTakeFirst();
   if (open !== undefined && open.expires_at > clock.now()) return join(open, question, context);
   if (open !== undefined) {
     // Its time is over and nobody was there to say so; then there is room for a new card.
     await expireDue(context);
     return undefined;
   }
-  const denied = await equal
+  const denied = await cards
+    .where('subject', '=', subject)
     .where('state', '=', 'denied')
     .where('ended_at', '>', clock.now() - limits.denialHoldsMs)
     .orderBy('ended_at', 'desc')
     .executeTakeFirst();
-  return denied === undefined ? undefined : refused('denied_before', denied.reason ?? undefined);
+  return denied === undefined ? undefined : refused('denied_before', shownReason(denied.reason) ?? undefined);
 }
 
 /** SECURITY: T-47 — the same question in other words of the agent's is the same card; nobody is asked twice. */

@@ -3,9 +3,11 @@ import { type Refused, refused } from './approval-error.ts';
 import type { ApprovalLimits } from './approval-limits.ts';
 import type { ApprovalContext } from './approval-record.ts';
 import type { DecisionStatement, GrantPattern } from './decision-statement.ts';
+import { MOST_REASON } from './deny-reason.ts';
+import { reachShown } from './prompt/prompt-options.ts';
 import { promptDigest } from './prompt/prompt-record.ts';
-import { type DecisionScope, type Needs, offeredScopes } from './question.ts';
-import { effectsOf, needsOf } from './read-card.ts';
+import type { DecisionScope } from './question.ts';
+import { promptOf } from './read-card.ts';
 import type { ApprovalRow } from './store/approvals-schema.ts';
 
 /** Whether a statement that somebody signed is an answer to this card, as it was shown and as far as it was offered. */
@@ -23,34 +25,30 @@ export function checkStatement(
     return refused('bad_statement', 'It was made at a time when the question was not open.');
   }
   if (said.decision === 'deny') {
-    return said.pattern === null && said.scope === 'once' ? undefined : refused('bad_statement');
+    const isShort = (said.reason?.length ?? 0) <= MOST_REASON;
+    return said.pattern === null && said.scope === 'once' && isShort ? undefined : refused('bad_statement');
   }
-  const [needs, effects] = [needsOf(card), effectsOf(card)];
-  if (!offeredScopes({ needs, effects }).includes(said.scope)) return refused('not_offered');
-  // SECURITY: T-46 — the pattern and how long it holds are ours to set: a client could have signed a wider one.
-  if (!isSame(said.pattern, patternFor(said.scope, card))) return refused('not_offered', 'It covers something else.');
-  const longest = said.decided_at + holdsAtMost(said.scope, { needs, limits });
-  return said.expires_at <= longest ? undefined : refused('not_offered', 'It would hold too long.');
+  if (!isAsShown(said, card.prompt)) return refused('not_offered');
+  return said.expires_at <= said.decided_at + longestHold(said.scope, limits)
+    ? undefined
+    : refused('not_offered', 'It would hold too long.');
 }
 
-/** What a yes of this scope covers; null when it covers no more than the call. */
-export function patternFor(scope: DecisionScope, card: ApprovalRow): GrantPattern | null {
-  if (scope === 'once' || scope === 'always') return null;
-  const { principal, workspace, session } = card;
-  return { effects: effectsOf(card), principal, workspace, session: scope === 'session' ? session : null };
+/** Whether a yes is one that this prompt offers, for no more and no longer than the prompt says. */
+export function isAsShown(said: DecisionStatement, prompt: string): boolean {
+  if (said.prompt !== promptDigest(prompt)) return false;
+  const shown = promptOf({ prompt });
+  if (shown.approval_id !== said.approval_id || shown.what.subject !== said.subject) return false;
+  // SECURITY: T-46 — the pattern and how long it holds are in what was shown: a client could have signed a wider one, and
+  // a row could have been edited before anybody looked.
+  const reach = reachShown(shown, said.scope);
+  if (reach === undefined || !isSame(said.pattern, reach.pattern)) return false;
+  return said.expires_at <= said.decided_at + reach.holdsMs;
 }
 
-export function holdsAtMost(
-  scope: DecisionScope,
-  { needs, limits }: { readonly needs: Needs; readonly limits: ApprovalLimits },
-): number {
-  const byScope = {
-    once: limits.onceMs,
-    always: limits.onceMs,
-    session: limits.sessionMs,
-    timeboxed: limits.timeboxMs,
-  };
-  return Math.min(byScope[scope], needs.holdsMs ?? Number.POSITIVE_INFINITY);
+/** SECURITY: T-46 — the operator's limits of today, whatever a prompt says of them. */
+export function longestHold(scope: DecisionScope, { onceMs, sessionMs, timeboxMs }: ApprovalLimits): number {
+  return { once: onceMs, always: onceMs, session: sessionMs, timeboxed: timeboxMs }[scope];
 }
 
 export function isSame(left: GrantPattern | null, right: GrantPattern | null): boolean {

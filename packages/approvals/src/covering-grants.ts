@@ -3,19 +3,23 @@ import { type Step, statement } from '@palyra/storage';
 import { scopeOfAll } from './agreed-scope.ts';
 import { covers, type Effect } from './approval-effect.ts';
 import { type Refused, refused } from './approval-error.ts';
-import type { ApprovalContext } from './approval-record.ts';
+import type { ApprovalContext, ApprovalEvent } from './approval-record.ts';
 import { type GrantPattern, parseStatement } from './decision-statement.ts';
 import type { Permit, PermitOutcome } from './permit.ts';
 import { ASSURANCES, checkQuestion, type Needs, type Question } from './question.ts';
-import { readVotes } from './read-card.ts';
+import { readPrompts, readVotes } from './read-card.ts';
 import type { GrantRow, VoteRow } from './store/approvals-schema.ts';
-import { type VerifiedYes, verifyVotes } from './verify-votes.ts';
+import { type VerifiedStanding, verifyStanding } from './verify-standing.ts';
 
 /** A standing yes whose signatures were verified just now. */
-export interface VerifiedGrant {
+export interface VerifiedGrant extends VerifiedStanding {
   readonly row: GrantRow;
-  readonly pattern: GrantPattern;
-  readonly yes: VerifiedYes;
+}
+
+/** What grants rest on, as it was read. */
+export interface GrantBasis {
+  readonly votes: readonly VoteRow[];
+  readonly prompts: ReadonlyMap<string, string>;
 }
 
 /** A permit by standing grants that cover everything the call does outside its box, together; or why there is none. */
@@ -25,42 +29,37 @@ export async function coveringGrants(question: Question, context: ApprovalContex
   if (question.needs.offer === 'once') return refused('stricter_policy');
   const rows = await liveGrants(question, context);
   if (rows.length === 0) return refused('not_approved');
-  const votes = await readVotes(
-    rows.map(({ approval_id }) => approval_id),
-    context,
-  );
+  const basis = await readBasis(rows, context);
   const used: VerifiedGrant[] = [];
   for (const row of rows) {
     const missing = question.effects.filter((effect) => !isCovered(used, effect));
     // Verifying takes longer than reading: only what would help is verified.
-    if (!patternsSaid(row, votes).some((pattern) => missing.some((effect) => coversOne(pattern, effect)))) continue;
+    if (!patternsSaid(row, basis.votes).some((pattern) => missing.some((effect) => coversOne(pattern, effect))))
+      continue;
     if (await context.spent.has(row.id)) continue;
-    const grant = await verifyGrant(row, votes, { proposer: question.credential, needs: question.needs }, context);
+    const grant = await verifyGrant(row, basis, { proposer: question.credential, needs: question.needs }, context);
     if (grant.kind === 'valid' && isFor(grant.pattern, question)) used.push(grant);
   }
   const effects = used.flatMap(({ pattern }) => pattern.effects);
   return covers(effects, question.effects) ? permitBy(used, context) : refused('not_approved');
 }
 
+export async function readBasis(rows: readonly GrantRow[], context: ApprovalContext): Promise<GrantBasis> {
+  const ids = rows.map(({ approval_id }) => approval_id);
+  return { votes: await readVotes(ids, context), prompts: await readPrompts(ids, context) };
+}
+
 export async function verifyGrant(
   row: GrantRow,
-  votes: readonly VoteRow[],
+  { votes, prompts }: GrantBasis,
   expected: { readonly proposer: string; readonly needs: Needs },
   context: ApprovalContext,
-): Promise<({ readonly kind: 'valid' } & VerifiedGrant) | Refused> {
+): Promise<VerifiedGrant | Refused> {
   const approvalId = row.approval_id;
   const own = votes.filter(({ approval_id }) => approval_id === approvalId);
-  const yes = await verifyVotes(own, { approvalId, ...expected }, context);
-  if (yes.kind === 'refused') return yes;
-  // SECURITY: T-46 — what it covers, for whom and for how long is what was signed; the row is only how it is found.
-  const { scope } = scopeOfAll(yes.statements);
-  const pattern = yes.statements[0]?.pattern ?? null;
-  if (pattern === null || (scope !== 'session' && scope !== 'timeboxed')) return refused('not_approved');
-  const { holdsMs } = expected.needs;
-  const begun = Math.min(...yes.statements.map(({ decided_at }) => decided_at));
-  // SECURITY: T-11 — a policy that lets answers hold for less time than before means this one too.
-  if (holdsMs !== undefined && begun + holdsMs <= context.clock.now()) return refused('stricter_policy');
-  return { kind: 'valid', row, pattern, yes };
+  const standing = { approvalId, prompt: prompts.get(approvalId), votes: own };
+  const verified = await verifyStanding(standing, expected, context);
+  return verified.kind === 'refused' ? verified : { ...verified, row };
 }
 
 async function liveGrants({ subject }: Question, { database, clock }: ApprovalContext): Promise<readonly GrantRow[]> {
@@ -109,12 +108,14 @@ export function permitBy(grants: readonly VerifiedGrant[], context: ApprovalCont
     },
     deciders: statements.map(({ decider, device, assurance }) => ({ person: decider, device, assurance })),
     statements: all.flatMap((yes) => yes.signed),
+    notAfter: Math.min(...grants.map(({ notAfter, row }) => Math.min(notAfter, row.expires_at))),
     steps: grants.map(({ row }) => useGrant(row, context)),
+    events: grants.map(usedGrant),
     notifications: [],
   };
 }
 
-/** SECURITY: T-05 — live and in time in the very transaction that records the use, or the call does not begin. */
+/** SECURITY: T-05 — live in the very transaction that records the use, or the call does not begin. */
 function useGrant({ id }: GrantRow, { database, clock }: ApprovalContext): Step {
   const now = clock.now();
   const update = database.write
@@ -124,4 +125,9 @@ function useGrant({ id }: GrantRow, { database, clock }: ApprovalContext): Step 
     .where('state', '=', 'live')
     .where('expires_at', '>', now);
   return statement(update, { rows: 1 });
+}
+
+function usedGrant({ row, pattern: { principal } }: VerifiedGrant): ApprovalEvent {
+  const [grantId, approvalId] = [row.id as GrantId, row.approval_id as ApprovalId];
+  return { kind: 'grant', change: 'used', grantId, approvalId, principal, expiresAt: row.expires_at };
 }

@@ -3,7 +3,7 @@ import { StorageError } from '@palyra/storage';
 import type { Effect } from './approval-effect.ts';
 import { ApprovalError, type ApprovalRefusal, type Refused, refused } from './approval-error.ts';
 import type { ApprovalContext } from './approval-record.ts';
-import { checkStatement, holdsAtMost, patternFor } from './check-statement.ts';
+import { checkStatement, isAsShown, longestHold } from './check-statement.ts';
 import type { Decider, DeciderIdentity } from './credential.ts';
 import {
   type DecisionStatement,
@@ -13,11 +13,21 @@ import {
   signedBytes,
   statementText,
 } from './decision-statement.ts';
-import { decisionUnit } from './decision-unit.ts';
+import { decisionUnit, voteRow } from './decision-unit.ts';
+import { MOST_REASON } from './deny-reason.ts';
+import { reachShown } from './prompt/prompt-options.ts';
 import { promptDigest } from './prompt/prompt-record.ts';
 import { type DecisionScope, isBelow } from './question.ts';
-import { needsOf, readCard, readVotes } from './read-card.ts';
-import type { ApprovalRow, ApprovalState } from './store/approvals-schema.ts';
+import { needsOf, promptOf, readCard, readVotes } from './read-card.ts';
+import { releasedCards } from './released-cards.ts';
+import type { ApprovalRow, ApprovalState, VoteRow } from './store/approvals-schema.ts';
+import { countVote } from './verify-votes.ts';
+
+/** A rule for the policy package to write, as it was shown and signed. */
+export interface AlwaysHere {
+  readonly workspace: string;
+  readonly effects: readonly Effect[];
+}
 
 /** What a human says. */
 export type HumanAnswer =
@@ -31,8 +41,8 @@ export type DecideOutcome =
       readonly state: 'approved' | 'denied';
       readonly scope: DecisionScope;
       readonly grantId?: GrantId;
-      /** The rule that the policy package is to write for the workspace. */
-      readonly alwaysHere?: { readonly workspace: string; readonly effects: readonly Effect[] };
+      /** The rule that the policy package is to write for the workspace; then `supersede`. */
+      readonly alwaysHere?: AlwaysHere;
       /** Other cards that the new grant answered. */
       readonly released: readonly ApprovalId[];
     }
@@ -53,16 +63,19 @@ export type DecideRefusal = Extract<
   | 'bad_signature'
 >;
 
-/** The statement to sign, which a device may do far away. Throws `approvals.not_found`. */
+/** The statement to sign, which a device may do far away. Throws `approvals.not_found`, `approvals.invalid_answer`. */
 export async function draftDecision(
   id: ApprovalId,
   answer: HumanAnswer & { readonly by: DeciderIdentity },
   context: ApprovalContext,
 ): Promise<string> {
+  checkAnswer(answer);
   const card = await readCard(id, context);
   const now = context.clock.now();
   const { person, credential, device, assurance } = answer.by;
   const scope = answer.decision === 'approve' ? answer.scope : 'once';
+  // What is not offered is drafted as good for nothing, and refused when it is recorded.
+  const reach = reachShown(promptOf(card), scope) ?? { pattern: null, holdsMs: 0 };
   const statement: DecisionStatement = {
     format: STATEMENT_FORMAT,
     origin: context.origin,
@@ -70,8 +83,8 @@ export async function draftDecision(
     subject: card.subject as DecisionStatement['subject'],
     decision: answer.decision,
     scope,
-    pattern: answer.decision === 'approve' ? patternFor(scope, card) : null,
-    expires_at: now + holdsFor(answer, card, context),
+    pattern: answer.decision === 'approve' ? reach.pattern : null,
+    expires_at: now + holdsFor(answer, Math.min(reach.holdsMs, longestHold(scope, context.limits))),
     prompt: promptDigest(card.prompt),
     decider: person,
     credential,
@@ -83,13 +96,27 @@ export async function draftDecision(
   return statementText(statement);
 }
 
-function holdsFor(answer: HumanAnswer, card: ApprovalRow, { limits }: ApprovalContext): number {
-  if (answer.decision === 'deny') return 0;
-  const longest = holdsAtMost(answer.scope, { needs: needsOf(card), limits });
-  return answer.scope === 'timeboxed' ? Math.min(Math.max(0, answer.ttlMs ?? longest), longest) : longest;
+function checkAnswer(answer: HumanAnswer): void {
+  if (answer.decision === 'approve') {
+    const { ttlMs } = answer;
+    if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs > 0)) {
+      throw invalidAnswer('ttlMs is a number of milliseconds above 0.');
+    }
+  } else if ((answer.reason?.length ?? 0) > MOST_REASON || answer.reason?.isWellFormed() === false) {
+    throw invalidAnswer(`A reason is a text of at most ${MOST_REASON} characters.`);
+  }
 }
 
-/** Drafts, signs and records. Throws `approvals.not_found`, and what signing or storage throws: then nothing was decided. */
+function invalidAnswer(fix: string): ApprovalError {
+  return new ApprovalError('approvals.invalid_answer', 'The answer cannot be taken as it is.', { fix });
+}
+
+function holdsFor(answer: HumanAnswer, longest: number): number {
+  if (answer.decision === 'deny') return 0;
+  return answer.scope === 'timeboxed' ? Math.min(answer.ttlMs ?? longest, longest) : longest;
+}
+
+/** Drafts, signs and records. Throws as `draftDecision` and what signing or storage throws: then nothing was decided. */
 export async function decide(
   id: ApprovalId,
   answer: HumanAnswer & { readonly by: Decider },
@@ -138,8 +165,10 @@ async function tryToRecord(answer: SaidOfCard, context: ApprovalContext): Promis
   if (wrong !== undefined) return wrong;
   const votes = await readVotes([card.id], context);
   if (said.decision === 'approve' && votes.some(({ person }) => person === said.decider)) return refused('same_person');
-  const others = said.decision === 'approve' ? await othersReleased(card, said, context) : [];
-  const { unit, events, outcome } = decisionUnit({ ...answer, votes, others }, context);
+  const before = await votesThatCount(card, votes, context);
+  if (before === 'denied') return { kind: 'conflict', state: 'denied' };
+  const released = isLast(answer, before) ? await releasedCards(card, [voteRow(answer), ...before], context) : [];
+  const { unit, events, outcome } = decisionUnit({ ...answer, votes: before, released }, context);
   const committed = await commitUnlessTaken(() => context.commit(unit, events));
   return committed === 'taken' || committed.kind === 'conflict' ? undefined : outcome;
 }
@@ -170,22 +199,27 @@ async function checkDecider(
   return undefined;
 }
 
-/** Open cards of the same principal: those that the pattern covers are answered with it. */
-async function othersReleased(
-  card: ApprovalRow,
-  { pattern }: DecisionStatement,
-  { database, limits }: ApprovalContext,
-): Promise<readonly ApprovalRow[]> {
-  if (pattern === null) return [];
-  return database.read
-    .selectFrom('approvals')
-    .selectAll()
-    .where('principal', '=', card.principal)
-    .where('workspace', '=', card.workspace)
-    .where('state', '=', 'pending')
-    .where('id', '!=', card.id)
-    .limit(limits.pendingPerPrincipal)
-    .execute();
+/**
+ * SECURITY: T-46 — a rule for always is handed out with the last yes, so those before are looked at now: a row that somebody
+ * wrote is no person, and a no that was signed stays one though the card was set back to open.
+ */
+async function votesThatCount(
+  { id: approvalId, prompt }: ApprovalRow,
+  rows: readonly VoteRow[],
+  context: ApprovalContext,
+): Promise<readonly VoteRow[] | 'denied'> {
+  const counting: VoteRow[] = [];
+  for (const row of rows) {
+    const vote = await countVote(row, { approvalId }, context);
+    if (vote === 'denied') return 'denied';
+    if (vote !== 'worthless' && isAsShown(vote.said, prompt)) counting.push(row);
+  }
+  return counting;
+}
+
+/** With this answer the card is approved. */
+function isLast({ card, said }: SaidOfCard, votes: readonly VoteRow[]): boolean {
+  return said.decision === 'approve' && votes.length + 1 >= needsOf(card).approvers;
 }
 
 /** Two people of one name at once: the second finds the row taken, and is told so when it looks again. */

@@ -2,7 +2,7 @@ import { type ApprovalId, canonicalJson, type JsonValue, type Sha256Hex } from '
 import type { Effect } from './approval-effect.ts';
 import { ASSURANCES, type Assurance, type DecisionScope } from './question.ts';
 
-/** Whom and what a yes for more than one use is good for. */
+/** Whom and what a yes for more than one use is good for; of `always`, only effects and workspace. */
 export interface GrantPattern {
   readonly effects: readonly Effect[];
   readonly principal: string;
@@ -103,7 +103,7 @@ function isStatement(value: unknown): value is DecisionStatement {
   return Object.keys(found).length === names.length && names.every((name) => FIELDS[name](found[name]));
 }
 
-function isPattern(value: unknown): boolean {
+export function isPattern(value: unknown): value is GrantPattern {
   if (typeof value !== 'object' || value === null) return false;
   const { effects, principal, workspace, session } = value as Partial<GrantPattern>;
   return Array.isArray(effects) && isName(principal) && isName(workspace) && orNull(isName)(session);

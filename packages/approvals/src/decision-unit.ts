@@ -2,12 +2,16 @@ import type { ApprovalId, GrantId } from '@palyra/primitives';
 import { type CommitUnit, type Step, statement } from '@palyra/storage';
 import { sql } from 'kysely';
 import { type AgreedScope, scopeOfAll } from './agreed-scope.ts';
-import { covers } from './approval-effect.ts';
 import type { ApprovalContext, ApprovalEvent } from './approval-record.ts';
-import type { DecideOutcome } from './decide.ts';
-import { type DecisionStatement, parseStatement, type SignedStatement } from './decision-statement.ts';
+import type { AlwaysHere, DecideOutcome } from './decide.ts';
+import {
+  type DecisionStatement,
+  type GrantPattern,
+  parseStatement,
+  type SignedStatement,
+} from './decision-statement.ts';
 import type { DecisionScope } from './question.ts';
-import { effectsOf, needsOf } from './read-card.ts';
+import { needsOf } from './read-card.ts';
 import { type ApprovalRow, ENDED_CHANNEL, type VoteRow } from './store/approvals-schema.ts';
 
 export interface Deciding {
@@ -16,8 +20,8 @@ export interface Deciding {
   readonly signed: SignedStatement;
   /** Those before. */
   readonly votes: readonly VoteRow[];
-  /** Open cards that the answer might cover too. */
-  readonly others: readonly ApprovalRow[];
+  /** Open cards that the answer covers too, if it is one for more than one use. */
+  readonly released: readonly ApprovalRow[];
 }
 
 interface DecisionUnit {
@@ -39,7 +43,7 @@ function denial({ card, said, signed }: Deciding, context: ApprovalContext): Dec
   const now = clock.now();
   const put = database.write
     .insertInto('approval_votes')
-    .values(voteRow(card, said, signed))
+    .values(voteRow({ card, said, signed }))
     // Whoever said yes may still say no.
     .onConflict((conflict) =>
       conflict.columns(['approval_id', 'person']).doUpdateSet({ statement: signed.text, signature: signed.signature }),
@@ -61,28 +65,27 @@ function vote(
   context: ApprovalContext,
 ): DecisionUnit {
   return {
-    unit: { steps: [endCard(card, { votes: count.approvers }, context), insertVote(card, said, signed, context)] },
+    unit: { steps: [endCard(card, { votes: count.approvers }, context), insertVote({ card, said, signed }, context)] },
     events: [{ kind: 'voted', approvalId: card.id as ApprovalId, statement: signed }],
     outcome: { kind: 'counted', ...count },
   };
 }
 
 function approval(deciding: Deciding, context: ApprovalContext): DecisionUnit {
-  const { card, said, signed } = deciding;
+  const { card, said, signed, released } = deciding;
   const now = context.clock.now();
   const { scope, expiresAt } = agreedScope(deciding);
   const isStanding = scope === 'session' || scope === 'timeboxed';
   const grantId = isStanding ? context.ids.newId('grant') : undefined;
-  const released = grantId === undefined ? [] : coveredBy(deciding, now);
   const ended = { state: 'approved', votes: deciding.votes.length + 1, scope, ended_at: now } as const;
   const steps: Step[] = [
     endCard(card, ended, context),
-    insertVote(card, said, signed, context),
+    insertVote({ card, said, signed }, context),
     forgetDenials(card, context),
   ];
   const events: ApprovalEvent[] = [decided(card, 'approved', { scope, statement: signed })];
   if (grantId !== undefined) {
-    steps.push(insertGrant({ card, grantId, scope, expiresAt }, context));
+    steps.push(insertGrant({ card, pattern: said.pattern, grantId, scope, expiresAt }, context));
     if (released.length > 0) steps.push(release(released, grantId, context));
     const [approvalId, principal] = [card.id as ApprovalId, card.principal];
     events.push({ kind: 'grant', change: 'issued', grantId, approvalId, principal, expiresAt });
@@ -99,7 +102,7 @@ function approval(deciding: Deciding, context: ApprovalContext): DecisionUnit {
       state: 'approved',
       scope,
       ...(grantId === undefined ? {} : { grantId }),
-      ...(scope === 'always' ? { alwaysHere: { workspace: card.workspace, effects: effectsOf(card) } } : {}),
+      ...(scope === 'always' && said.pattern !== null ? { alwaysHere: ruleOf(said.pattern) } : {}),
       released: released.map(({ id }) => id as ApprovalId),
     },
   };
@@ -109,16 +112,9 @@ function agreedScope({ said, votes }: Deciding): AgreedScope {
   return scopeOfAll([said, ...votes.flatMap((row) => parseStatement(row.statement) ?? [])]);
 }
 
-function coveredBy({ card, said: { pattern }, others }: Deciding, now: number): readonly ApprovalRow[] {
-  const { approvers } = needsOf(card);
-  return others.filter((other) => {
-    const needs = needsOf(other);
-    // SECURITY: T-05 — a question whose time is over stays over, though nobody has said so yet.
-    if (other.expires_at <= now) return false;
-    const isOffered = needs.offer !== 'once' && needs.approvers <= approvers;
-    const isTheirs = pattern?.session === null || pattern?.session === other.session;
-    return isOffered && isTheirs && covers(pattern?.effects ?? [], effectsOf(other));
-  });
+/** SECURITY: T-46 — of what was shown and signed; the row could say anything. */
+function ruleOf({ workspace, effects }: GrantPattern): AlwaysHere {
+  return { workspace, effects };
 }
 
 /** SECURITY: T-05 — compare and set: open, with as many votes as were read, and not over by the clock. */
@@ -133,37 +129,36 @@ function endCard(card: ApprovalRow, changes: Partial<ApprovalRow>, { database, c
   return statement(update, { rows: 1 });
 }
 
-function insertVote(
-  card: ApprovalRow,
-  said: DecisionStatement,
-  signed: SignedStatement,
-  { database }: Pick<ApprovalContext, 'database'>,
-): Step {
-  return statement(database.write.insertInto('approval_votes').values(voteRow(card, said, signed)), { rows: 1 });
+type Voting = Pick<Deciding, 'card' | 'said' | 'signed'>;
+
+function insertVote(voting: Voting, { database }: Pick<ApprovalContext, 'database'>): Step {
+  return statement(database.write.insertInto('approval_votes').values(voteRow(voting)), { rows: 1 });
 }
 
-function voteRow({ id }: ApprovalRow, { decider }: DecisionStatement, { text, signature }: SignedStatement): VoteRow {
-  return { approval_id: id, person: decider, statement: text, signature };
+export function voteRow({ card, said, signed }: Voting): VoteRow {
+  return { approval_id: card.id, person: said.decider, statement: signed.text, signature: signed.signature };
 }
 
 interface Granting {
   readonly card: ApprovalRow;
+  readonly pattern: GrantPattern | null;
   readonly grantId: GrantId;
   readonly scope: DecisionScope;
   readonly expiresAt: number;
 }
 
-function insertGrant({ card, grantId, scope, expiresAt }: Granting, { database, clock }: ApprovalContext): Step {
-  const { principal, workspace, policy_set } = card;
+function insertGrant(granting: Granting, { database, clock }: ApprovalContext): Step {
+  const { card, grantId, scope, expiresAt } = granting;
+  const { principal, workspace, session } = granting.pattern ?? card;
   const row = database.write.insertInto('approval_grants').values({
     id: grantId,
     approval_id: card.id,
     principal,
     workspace,
-    session: scope === 'session' ? card.session : null,
+    session,
     scope,
     state: 'live',
-    policy_set,
+    policy_set: card.policy_set,
     issued_at: clock.now(),
     expires_at: expiresAt,
     ended_at: null,
@@ -174,7 +169,7 @@ function insertGrant({ card, grantId, scope, expiresAt }: Granting, { database, 
   return statement(row, { rows: 1 });
 }
 
-/** Those that ended meanwhile stay as they ended. */
+/** All of them, or the record would tell of one that ended otherwise: then they are looked for again. */
 function release(cards: readonly ApprovalRow[], grantId: GrantId, { database, clock }: ApprovalContext): Step {
   const ids = cards.map(({ id }) => id);
   const update = database.write
@@ -183,7 +178,7 @@ function release(cards: readonly ApprovalRow[], grantId: GrantId, { database, cl
     .where('id', 'in', ids)
     .where('state', '=', 'pending')
     .where('expires_at', '>', clock.now());
-  return statement(update);
+  return statement(update, { rows: ids.length });
 }
 
 function forgetDenials({ principal }: ApprovalRow, { database }: ApprovalContext): Step {

@@ -3,7 +3,7 @@ import { statement } from '@palyra/storage';
 import { effectInWords } from './approval-effect.ts';
 import { ApprovalError } from './approval-error.ts';
 import type { ApprovalContext } from './approval-record.ts';
-import { verifyGrant } from './covering-grants.ts';
+import { type GrantBasis, readBasis, verifyGrant } from './covering-grants.ts';
 import { type GrantPattern, parseStatement } from './decision-statement.ts';
 import { type Needs, PLAIN_NEEDS } from './question.ts';
 import { readVotes } from './read-card.ts';
@@ -159,9 +159,9 @@ export async function redecideGrants(
     .where('policy_set', '!=', policySet)
     .execute();
   for (const row of rows) {
-    const votes = await readVotes([row.approval_id], context);
-    const answer = await decide(viewOf(row, votes, context));
-    if (await stands(row, votes, { answer, context })) {
+    const basis = await readBasis([row], context);
+    const answer = await decide(viewOf(row, basis.votes, context));
+    if (await stands(row, basis, { answer, context })) {
       await keep(row, policySet, context);
       stood.push(row.id as GrantId);
     } else if (await endGrant(row, { state: 'fallen', by: policySet }, context)) fell.push(row.id as GrantId);
@@ -171,14 +171,14 @@ export async function redecideGrants(
 
 async function stands(
   row: GrantRow,
-  votes: readonly VoteRow[],
+  basis: GrantBasis,
   { answer, context }: { readonly answer: Redecision; readonly context: ApprovalContext },
 ): Promise<boolean> {
   // SECURITY: T-11 — denied now is denied, however it was answered under the policies of before.
   if (answer.kind === 'deny') return false;
   const needs = answer.kind === 'allow' ? PLAIN_NEEDS : answer.needs;
   if (answer.kind === 'ask' && needs.offer === 'once') return false;
-  return (await verifyGrant(row, votes, { proposer: '', needs }, context)).kind === 'valid';
+  return (await verifyGrant(row, basis, { proposer: '', needs }, context)).kind === 'valid';
 }
 
 async function keep(row: GrantRow, policySet: string, { database }: ApprovalContext): Promise<void> {

@@ -14,7 +14,7 @@ export type { ApprovalEvent, CommitWithRecord } from './approval-record.ts';
 export { type ApprovalSubject, type BoundBytes, subjectDigest } from './approval-subject.ts';
 export type { Asked, AskOutcome } from './ask.ts';
 export type { Decider, DeciderIdentity, SignedMessage, VerifiedSigner, VerifySignature } from './credential.ts';
-export type { DecideOutcome, HumanAnswer } from './decide.ts';
+export type { AlwaysHere, DecideOutcome, HumanAnswer } from './decide.ts';
 export {
   type DecisionStatement,
   type GrantPattern,
@@ -28,12 +28,13 @@ export type { PendingPage, PendingToolApproval } from './list-approvals.ts';
 export { type Approvals, type ApprovalsDeps, openApprovals } from './open-approvals.ts';
 export type { Permit, PermitOutcome } from './permit.ts';
 export type { PromptFacts, ShownAction } from './prompt/prompt-facts.ts';
+export type { PromptOption } from './prompt/prompt-options.ts';
 export {
   type ApprovalPromptRecord,
   makePrompt,
   type PromptedAct,
+  type PromptedQuestion,
   type PromptInput,
-  type PromptOption,
   promptDigest,
 } from './prompt/prompt-record.ts';
 export { type Assurance, type DecisionScope, type Needs, PLAIN_NEEDS, type Question } from './question.ts';

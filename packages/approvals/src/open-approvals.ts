@@ -7,7 +7,14 @@ import { type Asked, type AskOutcome, ask } from './ask.ts';
 import { cancelAsked, cancelRun } from './cancel.ts';
 import { coveringGrants } from './covering-grants.ts';
 import type { Decider, DeciderIdentity, VerifySignature } from './credential.ts';
-import { type DecideOutcome, decide, draftDecision, type HumanAnswer, recordDecision } from './decide.ts';
+import {
+  type AlwaysHere,
+  type DecideOutcome,
+  decide,
+  draftDecision,
+  type HumanAnswer,
+  recordDecision,
+} from './decide.ts';
 import type { SignedStatement } from './decision-statement.ts';
 import { expireDue } from './expire-due.ts';
 import { forgetEnded } from './forget-ended.ts';
@@ -27,6 +34,7 @@ import type { PermitOutcome } from './permit.ts';
 import type { Question } from './question.ts';
 import { createSpentMemory } from './spent-memory.ts';
 import { type ApprovalsSchema, ASKED_CHANNEL, ENDED_CHANNEL, SPENT_CHANNEL } from './store/approvals-schema.ts';
+import { supersede } from './supersede.ts';
 import { verifyForRun } from './verify-for-run.ts';
 import { createWaitingRoom, type WaitOptions } from './waiting-room.ts';
 
@@ -50,6 +58,8 @@ export interface Approvals {
   draft(id: ApprovalId, answer: HumanAnswer & { readonly by: DeciderIdentity }): Promise<string>;
   record(signed: SignedStatement): Promise<DecideOutcome>;
   decide(id: ApprovalId, answer: HumanAnswer & { readonly by: Decider }): Promise<DecideOutcome>;
+  /** Once the policy has the rule of an `always`: ends the open questions that it answers, which decide anew. */
+  supersede(rule: AlwaysHere): Promise<readonly ApprovalId[]>;
   /** For inboxes: a card was opened, joined or ended. */
   watch(
     listener: (event: { readonly kind: 'changed'; readonly id: string } | { readonly kind: 'gap' }) => void,
@@ -79,8 +89,11 @@ export interface ApprovalsDeps {
   readonly verify: VerifySignature;
   /** Puts the journal's entries into the same unit; the unit alone unless told. */
   readonly commit?: CommitWithRecord;
-  /** Whether the signed record has this approval or grant used up or revoked; nothing is recorded unless told. */
-  readonly isSpent?: (id: string) => Promise<boolean>;
+  /**
+   * Whether the signed record has this approval used (`used`) or this grant revoked (`grant`, `revoked`).
+   * SECURITY: T-46 — there is no default: without the record a row that is set back would hold again after a restart.
+   */
+  readonly isSpent: (id: string) => Promise<boolean>;
   readonly limits?: Partial<ApprovalLimits>;
   readonly clock?: Clock;
   readonly ids?: IdSource;
@@ -97,7 +110,7 @@ export async function openApprovals(deps: ApprovalsDeps): Promise<Approvals> {
     ids: deps.ids ?? createIdSource({ now: clock.now }),
     commit: deps.commit ?? ((unit) => database.commit(unit)),
     limits: { ...DEFAULT_APPROVAL_LIMITS, ...deps.limits },
-    spent: createSpentMemory(deps.isSpent ?? (async () => false)),
+    spent: createSpentMemory(deps.isSpent),
   };
   const room = createWaitingRoom(context);
   const ended = await database.subscribe(ENDED_CHANNEL, room.hear);
@@ -117,6 +130,7 @@ export async function openApprovals(deps: ApprovalsDeps): Promise<Approvals> {
     draft: (id, answer) => draftDecision(id, answer, context),
     record: (signed) => recordDecision(signed, context),
     decide: (id, answer) => decide(id, answer, context),
+    supersede: (rule) => supersede(rule, context),
     watch: (listener) => watchCards(database, listener),
     grants: (filter) => listGrants(filter, context),
     revoke: (input) => revokeGrant(input, context),

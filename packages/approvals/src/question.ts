@@ -46,10 +46,10 @@ export interface Question {
 export function offeredScopes({
   needs: { offer },
   effects,
-}: Pick<Question, 'needs' | 'effects'>): readonly DecisionScope[] {
+}: Pick<Question, 'effects'> & { readonly needs: Pick<Needs, 'offer'> }): readonly DecisionScope[] {
   // SECURITY: T-03 — what has no effect that can be named and shown is approved one use at a time.
   if (offer === 'once' || !areGrantable(effects)) return ['once'];
-  if (offer === 'session' || effects.some(({ kind }) => kind === 'argv')) return ['once', 'session', 'timeboxed'];
+  if (offer === 'session') return ['once', 'session', 'timeboxed'];
   return ['once', 'session', 'timeboxed', 'always'];
 }
 
@@ -61,11 +61,19 @@ export function checkQuestion(question: Question): Sha256Hex {
   if (!Number.isInteger(needs.approvers) || needs.approvers < 1 || needs.approvers > 9) {
     throw invalid('It is for one to nine people to answer.');
   }
-  if (needs.holdsMs !== undefined && !(needs.holdsMs > 0))
-    throw invalid('An answer holds for some time, or not at all.');
+  if (needs.holdsMs !== undefined && !(Number.isSafeInteger(needs.holdsMs) && needs.holdsMs > 0))
+    throw invalid('An answer holds for some time, in whole milliseconds, or not at all.');
   checkEffects(effects);
   return subjectDigest(question.subject);
 }
+
+/** What was demanded when it was asked and what is demanded now, whichever is more. */
+export function strictest(then: VoterNeeds, now: VoterNeeds): VoterNeeds {
+  const assurance = isBelow(then.assurance, now.assurance) ? now.assurance : then.assurance;
+  return { approvers: Math.max(then.approvers, now.approvers), assurance };
+}
+
+type VoterNeeds = Pick<Needs, 'approvers' | 'assurance'>;
 
 export function isBelow(found: Assurance, wanted: Assurance): boolean {
   return ASSURANCES.indexOf(found) < ASSURANCES.indexOf(wanted);

@@ -1,6 +1,7 @@
 import type { Answer } from './answer.ts';
 import type { ApprovalContext } from './approval-record.ts';
 import type { Asked } from './ask.ts';
+import { shownReason } from './deny-reason.ts';
 import type { DecisionScope } from './question.ts';
 import type { ApprovalRow } from './store/approvals-schema.ts';
 
@@ -57,10 +58,12 @@ function newsOf(card: CardState, isStillAsked: boolean): AnswerNews | undefined 
         via: card.via_grant === null ? 'answer' : 'grant',
       };
     case 'denied':
-      return { kind: 'denied', reason: card.reason };
+      return { kind: 'denied', reason: shownReason(card.reason) };
     case 'expired':
       return { kind: 'expired' };
     case 'cancelled':
       return { kind: 'cancelled' };
+    case 'superseded':
+      return { kind: 'superseded' };
   }
 }

@@ -30,16 +30,32 @@ export function readVotes(ids: readonly string[], { database }: Pick<ApprovalCon
     .execute();
 }
 
-export function needsOf(row: ApprovalRow): Needs {
-  return parse(row.needs) as Needs;
+/** As shown. SECURITY: T-46 — from the prompt, which every answer signs, and not from a column beside it. */
+export function needsOf(row: Pick<ApprovalRow, 'prompt'>): Needs {
+  const { approvers, assurance, offer, holds_ms } = promptOf(row).needs;
+  return { approvers, assurance, offer, ...(holds_ms === null ? {} : { holdsMs: holds_ms }) };
 }
 
+/** For finding what might be covered, no more: nothing is decided by this column. */
 export function effectsOf(row: ApprovalRow): readonly Effect[] {
   return parse(row.effects) as readonly Effect[];
 }
 
-export function promptOf(row: ApprovalRow): ApprovalPromptRecord {
+export function promptOf(row: Pick<ApprovalRow, 'prompt'>): ApprovalPromptRecord {
   return parse(row.prompt) as ApprovalPromptRecord;
+}
+
+/** The prompts that grants rest on, by approval. */
+export async function readPrompts(
+  ids: readonly string[],
+  { database }: Pick<ApprovalContext, 'database'>,
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await database.read
+    .selectFrom('approvals')
+    .select(['id', 'prompt'])
+    .where('id', 'in', [...ids])
+    .execute();
+  return new Map(rows.map(({ id, prompt }) => [id, prompt]));
 }
 
 function parse(text: string): unknown {

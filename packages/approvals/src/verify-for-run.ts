@@ -1,14 +1,16 @@
-import { type ApprovalId, canonicalJson, type JsonValue, type Sha256Hex } from '@palyra/primitives';
+import type { ApprovalId, Sha256Hex } from '@palyra/primitives';
 import { statement } from '@palyra/storage';
 import { scopeOfAll } from './agreed-scope.ts';
 import { type Refused, refused } from './approval-error.ts';
 import type { ApprovalContext } from './approval-record.ts';
+import { isAsShown } from './check-statement.ts';
 import { coveringGrants, permitBy, verifyGrant } from './covering-grants.ts';
 import type { Permit, PermitOutcome } from './permit.ts';
-import { describeAct, promptDigest } from './prompt/prompt-record.ts';
-import { checkQuestion, type Question } from './question.ts';
-import { findCard, promptOf, readVotes } from './read-card.ts';
+import { describeQuestion, questionDigest } from './prompt/prompt-record.ts';
+import { checkQuestion, type Question, strictest } from './question.ts';
+import { findCard, needsOf, promptOf, readVotes } from './read-card.ts';
 import { type ApprovalRow, SPENT_CHANNEL, type VoteRow } from './store/approvals-schema.ts';
+import { heldUntil } from './verify-standing.ts';
 import { type VerifiedYes, verifyVotes } from './verify-votes.ts';
 
 /**
@@ -26,31 +28,42 @@ export async function verifyForRun(
   if (card.via_grant !== null) return coveringGrants(question, context);
 
   const votes = await readVotes([approvalId], context);
-  const { credential: proposer, needs } = question;
+  const { credential: proposer } = question;
+  // SECURITY: T-06 — as many people as were asked for then, or now if that is more.
+  const needs = strictest(needsOf(card), question.needs);
   const yes = await verifyVotes(votes, { approvalId, proposer, needs }, context);
   if (yes.kind === 'refused') return yes;
-  const changed = whatChanged(card, yes, { question, subject });
-  if (changed !== undefined) return changed;
-
   const { scope } = scopeOfAll(yes.statements);
-  if (scope === 'session' || scope === 'timeboxed') return byItsGrant(question, votes, { card, context });
+  const isStanding = scope === 'session' || scope === 'timeboxed';
+  const changed = whatChanged(card, yes, { question, subject, isStanding }, context);
+  if (changed !== undefined) return changed;
+  if (isStanding) return byItsGrant(question, votes, { card, context });
   return onceOnly(question, { card, yes, context });
+}
+
+interface Now {
+  readonly question: Question;
+  readonly subject: Sha256Hex;
+  readonly isStanding: boolean;
 }
 
 function whatChanged(
   card: ApprovalRow,
-  { statements }: VerifiedYes,
-  now: { readonly question: Question; readonly subject: Sha256Hex },
-): Refused<'other_subject' | 'other_prompt'> | undefined {
+  yes: VerifiedYes,
+  { question, subject, isStanding }: Now,
+  { limits, clock }: ApprovalContext,
+): Refused<'other_subject' | 'other_prompt' | 'stricter_policy'> | undefined {
+  const { statements } = yes;
   // SECURITY: T-03 — of the call that is about to run, not of the one that the row tells of.
-  if (statements.some((said) => said.subject !== now.subject)) return refused('other_subject');
-  // SECURITY: T-46 — the prompt that was signed, and the one that this very call would be described with today: a row that
-  // was changed before the human looked at it is found here.
-  const shown = promptDigest(card.prompt);
-  if (statements.some((said) => said.prompt !== shown)) return refused('other_prompt');
-  const described = canonicalJson(describeAct(now.question, now.subject) as unknown as JsonValue);
-  const wasDescribed = canonicalJson(promptOf(card).what as unknown as JsonValue);
-  return described === wasDescribed ? undefined : refused('other_prompt');
+  if (statements.some((said) => said.subject !== subject)) return refused('other_subject');
+  // SECURITY: T-11 — the policies of now: a yes for a session is no answer where they want one each time.
+  if (isStanding && question.needs.offer === 'once') return refused('stricter_policy');
+  if (heldUntil(yes, question.needs) <= clock.now()) return refused('stricter_policy');
+  // SECURITY: T-46 — the prompt that was signed, and all of it that this very question would be shown with today: a row
+  // that was changed before the human looked at it is found here.
+  if (statements.some((said) => !isAsShown(said, card.prompt))) return refused('other_prompt');
+  const today = questionDigest(describeQuestion({ question, subject, limits }));
+  return questionDigest(promptOf(card)) === today ? undefined : refused('other_prompt');
 }
 
 interface Approved {
@@ -71,20 +84,21 @@ async function byItsGrant(
     .executeTakeFirst();
   if (row === undefined) return refused('not_approved');
   if (row.state !== 'live' || (await context.spent.has(row.id))) return refused('revoked');
-  const grant = await verifyGrant(row, votes, { proposer, needs }, context);
+  const basis = { votes, prompts: new Map([[card.id, card.prompt]]) };
+  const grant = await verifyGrant(row, basis, { proposer, needs }, context);
   return grant.kind === 'refused' ? grant : permitBy([grant], context);
 }
 
 async function onceOnly(
   question: Question,
   { card, yes, context }: Approved & { readonly yes: VerifiedYes },
-): Promise<Permit | Refused<'already_used' | 'stricter_policy'>> {
+): Promise<Permit | Refused<'already_used'>> {
   const { database, clock, spent } = context;
   // SECURITY: T-05, T-46 — also when the row was set back: what this process saw used stays used.
   if (card.used_at !== null || (await spent.has(card.id))) return refused('already_used');
-  const { holdsMs } = question.needs;
-  const begun = Math.min(...yes.statements.map(({ decided_at }) => decided_at));
-  if (holdsMs !== undefined && begun + holdsMs <= clock.now()) return refused('stricter_policy');
+  const { scope, expiresAt } = scopeOfAll(yes.statements);
+  const { principal, session } = question.subject;
+  const approvalId = card.id as ApprovalId;
   // SECURITY: T-05 — compare and set in the transaction that records the intent: of two calls in a race one begins.
   const use = database.write
     .updateTable('approvals')
@@ -94,13 +108,15 @@ async function onceOnly(
     .where('used_at', 'is', null);
   return {
     kind: 'permitted',
-    approvalIds: [card.id as ApprovalId],
+    approvalIds: [approvalId],
     grantIds: [],
-    scope: scopeOfAll(yes.statements).scope,
+    scope,
+    notAfter: Math.min(expiresAt, heldUntil(yes, question.needs)),
     approval: { approvers: yes.statements.length, assurance: yes.assurance },
     deciders: yes.statements.map(({ decider, device, assurance }) => ({ person: decider, device, assurance })),
     statements: yes.signed,
     steps: [statement(use, { rows: 1 })],
+    events: [{ kind: 'used', approvalId, principal, session, key: question.key }],
     notifications: [{ channel: SPENT_CHANNEL, payload: card.id }],
   };
 }

@@ -48,15 +48,16 @@ export async function verifyVotes(
   return judge(counted, expected, context);
 }
 
-interface CountedVote {
+export interface CountedVote {
   readonly said: DecisionStatement;
   readonly signed: SignedStatement;
   readonly assurance: Assurance;
 }
 
-async function countVote(
+/** What one row is worth: nothing, a no, or a yes of somebody who counts today. */
+export async function countVote(
   { statement: text, signature }: VoteRow,
-  { approvalId }: ExpectedVotes,
+  { approvalId }: Pick<ExpectedVotes, 'approvalId'>,
   { origin, verify }: ApprovalContext,
 ): Promise<CountedVote | 'worthless' | 'denied'> {
   const said = parseStatement(text);

@@ -3,6 +3,7 @@ export {
   type ApprovalsHome,
   type ApprovalsHomeOptions,
   openApprovalsHome,
+  recordInTables,
   requirePermit,
   SAMPLE_ORIGIN,
   usePermit,

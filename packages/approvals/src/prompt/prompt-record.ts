@@ -8,25 +8,30 @@ import {
   sha256OfParts,
   visibleText,
 } from '@palyra/primitives';
-import { effectInWords } from '../approval-effect.ts';
+import type { ApprovalLimits } from '../approval-limits.ts';
 import type { BoundBytes } from '../approval-subject.ts';
-import { type DecisionScope, type Needs, offeredScopes, type Question } from '../question.ts';
+import type { Needs, Question } from '../question.ts';
 import { assessRisk, type Risk } from './assess-risk.ts';
+import { optionsOf, type PromptOption } from './prompt-options.ts';
 import { type ActionText, actInWords, showAction } from './show-action.ts';
 
 /** The question as shown. Its digest is in what the approver signs, so every character of it counts. */
-export interface ApprovalPromptRecord {
+export interface ApprovalPromptRecord extends PromptedQuestion {
   readonly format: typeof PROMPT_FORMAT;
   readonly approval_id: ApprovalId;
-  /** What would run. Measured or planned by us, and compared again when it runs. */
-  readonly what: PromptedAct;
-  readonly policy: { readonly ids: readonly string[]; readonly reason: string };
-  readonly needs: Pick<Needs, 'approvers' | 'assurance'>;
-  readonly options: readonly PromptOption[];
   readonly asked_at: number;
   readonly expires_at: number;
   /** Apart from everything else: nobody checked it. */
   readonly agent_says: { readonly text: string; readonly note: string } | null;
+}
+
+/** All of a prompt that the question makes: whoever has the question makes it again and compares. */
+export interface PromptedQuestion {
+  /** What would run. Measured or planned by us. */
+  readonly what: PromptedAct;
+  readonly policy: { readonly ids: readonly string[]; readonly reason: string };
+  readonly needs: Pick<Needs, 'approvers' | 'assurance' | 'offer'> & { readonly holds_ms: number | null };
+  readonly options: readonly PromptOption[];
 }
 
 export interface PromptedAct {
@@ -43,42 +48,56 @@ export interface PromptedAct {
   readonly subject: Sha256Hex;
 }
 
-export interface PromptOption {
-  readonly scope: DecisionScope;
-  /** What exactly a yes of this scope covers. */
-  readonly covers: readonly string[];
-}
-
 export interface PromptInput {
   readonly approvalId: ApprovalId;
   readonly subject: Sha256Hex;
   readonly question: Question;
+  /** What the operator lets an answer hold at most. */
+  readonly limits: ApprovalLimits;
   readonly askedAt: number;
   readonly expiresAt: number;
 }
 
 export const PROMPT_FORMAT = 'palyra.prompt/1';
 const DOMAIN = 'palyra/approval-prompt/v1';
+const QUESTION_DOMAIN = 'palyra/approval-question/v1';
 const UNCHECKED = 'Written by the agent. Nothing in it was checked.';
 
-export function makePrompt({ approvalId, subject, question, askedAt, expiresAt }: PromptInput): ApprovalPromptRecord {
-  const { needs, policy, facts } = question;
+export function makePrompt(input: PromptInput): ApprovalPromptRecord {
+  const { agentSays } = input.question.facts;
   return {
     format: PROMPT_FORMAT,
-    approval_id: approvalId,
-    what: describeAct(question, subject),
-    policy: { ids: policy.ids.map(show), reason: show(policy.reason) },
-    needs: { approvers: needs.approvers, assurance: needs.assurance },
-    options: optionsOf(question),
-    asked_at: askedAt,
-    expires_at: expiresAt,
+    approval_id: input.approvalId,
+    ...describeQuestion(input),
+    asked_at: input.askedAt,
+    expires_at: input.expiresAt,
     // SECURITY: T-47 — the agent's reasons stand in a place of their own, with our note, and are in no fact.
-    agent_says: facts.agentSays === null ? null : { text: show(facts.agentSays), note: UNCHECKED },
+    agent_says: agentSays === null ? null : { text: show(agentSays), note: UNCHECKED },
   };
 }
 
-/** The same for the same call, whenever it is described: so it can be compared with what the approver saw. */
-export function describeAct(question: Question, subject: Sha256Hex): PromptedAct {
+/** The same for the same question, whenever it is described: so it can be compared with what the approver saw. */
+export function describeQuestion({
+  question,
+  subject,
+  limits,
+}: Pick<PromptInput, 'question' | 'subject' | 'limits'>): PromptedQuestion {
+  const { needs, policy } = question;
+  const { approvers, assurance, offer, holdsMs } = needs;
+  return {
+    what: describeAct(question, subject),
+    policy: { ids: policy.ids.map(show), reason: show(policy.reason) },
+    needs: { approvers, assurance, offer, holds_ms: holdsMs ?? null },
+    options: optionsOf(question, limits),
+  };
+}
+
+/** Equal questions have equal digests, in whatever words the agent asks. */
+export function questionDigest({ what, policy, needs, options }: PromptedQuestion): Sha256Hex {
+  return sha256OfParts(QUESTION_DOMAIN, [canonicalJson({ what, policy, needs, options } as unknown as JsonValue)]);
+}
+
+function describeAct(question: Question, subject: Sha256Hex): PromptedAct {
   const { facts } = question;
   const { principal, workspace, bound } = question.subject;
   const action = showAction(facts.action);
@@ -105,24 +124,6 @@ export function promptDigest(text: string): Sha256Hex {
 
 export function promptText(prompt: ApprovalPromptRecord): string {
   return canonicalJson(prompt as unknown as JsonValue);
-}
-
-function optionsOf(question: Question): readonly PromptOption[] {
-  const effects = question.effects.map(effectInWords);
-  return offeredScopes(question).map((scope) => ({ scope, covers: [...reachOf(scope, question), ...effects] }));
-}
-
-function reachOf(scope: DecisionScope, { subject: { principal, workspace } }: Question): readonly string[] {
-  switch (scope) {
-    case 'once':
-      return ['this one call'];
-    case 'session':
-      return [`until this session of ${show(principal)} ends`];
-    case 'timeboxed':
-      return [`for a time, in every session of ${show(principal)} in ${show(workspace)}`];
-    case 'always':
-      return [`for good, for everybody in ${show(workspace)}`];
-  }
 }
 
 function describeHost(address: string, known: readonly string[]): PromptedAct['hosts'][number] {

@@ -1,11 +1,13 @@
 import type { Migration } from '@palyra/storage';
 
-export type ApprovalState = 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled';
+export type ApprovalState = 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled' | 'superseded';
 
 /** One card. It says where the statements are and what to show; it approves nothing by itself. */
 export interface ApprovalRow {
   readonly id: string;
   readonly subject: string;
+  /** Of everything that is asked and demanded, apart from the agent's words. */
+  readonly asks: string;
   readonly state: ApprovalState;
   readonly principal: string;
   readonly session: string;
@@ -91,7 +93,8 @@ export const APPROVAL_MIGRATIONS: readonly Migration[] = [
     id: 'approvals/0001-approvals',
     statements: (t) => [
       `create table approvals (
-         id ${t.text} primary key, subject ${t.text} not null, state ${t.text} not null, principal ${t.text} not null,
+         id ${t.text} primary key, subject ${t.text} not null, asks ${t.text} not null, state ${t.text} not null,
+         principal ${t.text} not null,
          session ${t.text} not null, workspace ${t.text} not null, credential ${t.text} not null,
          policy_set ${t.text} not null, prompt ${t.text} not null, effects ${t.text} not null, needs ${t.text} not null,
          votes ${t.integer} not null, scope ${t.text}, reason ${t.text}, via_grant ${t.text},
@@ -99,7 +102,7 @@ export const APPROVAL_MIGRATIONS: readonly Migration[] = [
          used_by ${t.text}, used_at ${t.integer}
        )${t.strict}`,
       // Equal open questions are one card, whoever asks at the same time.
-      `create unique index approvals_open on approvals (subject) where state = 'pending'`,
+      `create unique index approvals_open on approvals (asks) where state = 'pending'`,
       `create index approvals_open_of on approvals (principal, workspace) where state = 'pending'`,
       // For the inbox, oldest first, however many have ended.
       `create index approvals_inbox on approvals (id) where state = 'pending'`,

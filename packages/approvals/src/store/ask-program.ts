@@ -37,9 +37,11 @@ function* reasonNotToAsk(build: Kysely<ApprovalsSchema>, input: AskInput): Progr
     .where('key', '=', asker.key);
   if ((yield* rowsOf(key)).length > 0) return 'resumed';
 
-  const equal = build.selectFrom('approvals').select('id').where('subject', '=', card.subject);
-  if ((yield* rowsOf(equal.where('state', '=', 'pending'))).length > 0) return 'joined';
-  const denied = equal.where('state', '=', 'denied').where('ended_at', '>', card.asked_at - limits.denialHoldsMs);
+  const cards = build.selectFrom('approvals').select('id');
+  const equal = cards.where('asks', '=', card.asks).where('state', '=', 'pending');
+  if ((yield* rowsOf(equal)).length > 0) return 'joined';
+  const same = cards.where('subject', '=', card.subject);
+  const denied = same.where('state', '=', 'denied').where('ended_at', '>', card.asked_at - limits.denialHoldsMs);
   if ((yield* rowsOf(denied.limit(1))).length > 0) return 'denied';
 
   const cooling = build

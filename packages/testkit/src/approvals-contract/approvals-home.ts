@@ -1,30 +1,46 @@
 import {
   APPROVAL_MIGRATIONS,
+  type ApprovalEvent,
   type Approvals,
   type ApprovalsDeps,
   type ApprovalsSchema,
   approvalPrograms,
+  type CommitWithRecord,
   openApprovals,
   type Permit,
   type PermitOutcome,
 } from '@palyra/approvals';
-import { type Database, type DatabaseOptions, type Migration, openDatabase, statement } from '@palyra/storage';
+import { type Clock, systemClock } from '@palyra/primitives';
+import {
+  type Database,
+  type DatabaseOptions,
+  type Migration,
+  openDatabase,
+  type Step,
+  statement,
+} from '@palyra/storage';
 import { createFakeCredentials, type FakeCredentials } from '../fake-credentials.ts';
 
 /** Beside the tables of approvals, for what the gateway writes when a call begins. */
 export interface ApprovalsHomeSchema extends ApprovalsSchema {
   readonly intents: { readonly key: string; readonly approval_id: string };
+  /** What the journal has as used up or revoked. */
+  readonly spent: { readonly id: string };
 }
 
 const INTENTS: Migration = {
   id: 'intents/0001-intents',
-  statements: (t) => [`create table intents (key ${t.text} not null, approval_id ${t.text} not null)${t.strict}`],
+  statements: (t) => [
+    `create table intents (key ${t.text} not null, approval_id ${t.text} not null)${t.strict}`,
+    `create table spent (id ${t.text} not null)${t.strict}`,
+  ],
 };
 
 export interface ApprovalsHome extends AsyncDisposable {
   readonly database: Database<ApprovalsHomeSchema>;
   readonly approvals: Approvals;
   readonly credentials: FakeCredentials;
+  readonly clock: Clock;
 }
 
 export type ApprovalsHomeOptions = Partial<Omit<ApprovalsDeps, 'database' | 'verify'>> & {
@@ -45,11 +61,18 @@ export async function openApprovalsHome(
     lockTimeoutMs: 5_000,
     logger: { error: () => undefined },
   });
-  const approvals = await openApprovals({ origin: SAMPLE_ORIGIN, ...options, database, verify: credentials.verify });
+  const approvals = await openApprovals({
+    origin: SAMPLE_ORIGIN,
+    ...recordInTables(database),
+    ...options,
+    database,
+    verify: credentials.verify,
+  });
   return {
     database,
     approvals,
     credentials,
+    clock: options.clock ?? systemClock,
     async [Symbol.asyncDispose]() {
       approvals.close();
       await database.close();
@@ -57,16 +80,41 @@ export async function openApprovalsHome(
   };
 }
 
-/** What the gateway does: the permit is used up in the unit that records the intent. False: somebody was faster. */
+/** What the gateway does: the permit is used up in the unit that records the intent. False: it is gone, or too late. */
 export async function usePermit(
-  { database }: Pick<ApprovalsHome, 'database'>,
+  { database, clock }: Pick<ApprovalsHome, 'database' | 'clock'>,
   permit: Permit,
   key: string = 'a call',
 ): Promise<boolean> {
-  const { steps, notifications, approvalIds } = permit;
+  const { steps, events, notifications, approvalIds } = permit;
+  if (permit.notAfter <= clock.now()) return false;
   const intents = approvalIds.map((approval_id) => ({ key, approval_id }));
   const record = statement(database.write.insertInto('intents').values(intents), { rows: intents.length });
-  return (await database.commit({ steps: [...steps, record], notifications })).kind === 'committed';
+  const all = [...steps, record, ...recordSpent(database, events)];
+  return (await database.commit({ steps: all, notifications })).kind === 'committed';
+}
+
+/** What `openApprovals` is given instead of a journal. */
+export function recordInTables(database: Database<ApprovalsHomeSchema>): Pick<ApprovalsDeps, 'isSpent'> & {
+  readonly commit: CommitWithRecord;
+} {
+  return {
+    commit: ({ steps, notifications = [] }, events) =>
+      database.commit({ steps: [...steps, ...recordSpent(database, events)], notifications }),
+    async isSpent(id) {
+      const found = await database.read.selectFrom('spent').select('id').where('id', '=', id).executeTakeFirst();
+      return found !== undefined;
+    },
+  };
+}
+
+/** Stands for the journal's entries, which nobody can set back. */
+function recordSpent(database: Database<ApprovalsHomeSchema>, events: readonly ApprovalEvent[]): readonly Step[] {
+  const ids = events.flatMap((event): readonly string[] => {
+    if (event.kind === 'used') return [event.approvalId];
+    return event.kind === 'grant' && event.change === 'revoked' ? [event.grantId] : [];
+  });
+  return ids.map((id) => statement(database.write.insertInto('spent').values({ id }), { rows: 1 }));
 }
 
 /** Throws for a refusal. */

@@ -1,8 +1,10 @@
 import type { DatabaseOptions } from '@palyra/storage';
 import { describe } from 'vitest';
 import { describeAsking } from './describe-asking.ts';
+import { describeAskingAgain } from './describe-asking-again.ts';
 import { describeDeciding } from './describe-deciding.ts';
 import { describeGrants } from './describe-grants.ts';
+import { describeReleasing } from './describe-releasing.ts';
 import { describeRunning } from './describe-running.ts';
 import { describeWaiting } from './describe-waiting.ts';
 
@@ -18,9 +20,11 @@ export type MakeApprovalsPlace = () => Promise<ApprovalsPlace>;
 export function describeApprovalsContract(name: string, makePlace: MakeApprovalsPlace): void {
   describe(`approvals contract: ${name}`, () => {
     describeAsking(makePlace);
+    describeAskingAgain(makePlace);
     describeDeciding(makePlace);
     describeRunning(makePlace);
     describeWaiting(makePlace);
     describeGrants(makePlace);
+    describeReleasing(makePlace);
   });
 }

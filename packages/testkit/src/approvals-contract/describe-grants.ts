@@ -80,21 +80,19 @@ export function describeGrants(makePlace: MakeApprovalsPlace): void {
       expect(await covered(path('/data'))).toBe('refused');
     });
 
-    test('a command outside the box is covered to the last word, and a shell never', async ({
+    test('a command outside the box is approved each time, for its words bind no bytes', async ({
       home: { approvals },
       ada,
     }) => {
       const argv = (...words: string[]): Effect => ({ kind: 'argv', argv: words, cwd: '/work/shop' });
-      await grant(approvals, { scope: 'session', effects: [argv('make', 'flash')] }, ada);
-      const covered = async (effect: Effect) => (await approvals.covering(sampleQuestion({ effects: [effect] }))).kind;
-      expect(await covered(argv('make', 'flash'))).toBe('permitted');
-      expect(await covered(argv('make', 'flash', 'PORT=/dev/sda'))).toBe('refused');
-      expect(await covered(argv('make'))).toBe('refused');
-      const shell = sampleQuestion({ effects: [argv('/bin/sh', '-c', 'make flash && rm -rf ~')] });
-      const asked = await approvals.ask(shell);
-      if (asked.kind === 'refused') throw new Error(asked.reason);
-      const answer = { decision: 'approve', scope: 'session', by: ada } as const;
-      expect(await approvals.decide(asked.approvalId, answer)).toMatchObject({ code: 'not_offered' });
+      for (const effect of [argv('make', 'flash'), argv('/bin/sh', '-c', 'make flash && rm -rf ~')]) {
+        const asked = await approvals.ask(sampleQuestion({ effects: [effect], argv: [JSON.stringify(effect)] }));
+        if (asked.kind === 'refused') throw new Error(asked.reason);
+        for (const scope of ['session', 'timeboxed', 'always'] as const) {
+          const outcome = await approvals.decide(asked.approvalId, { decision: 'approve', scope, by: ada });
+          expect(outcome).toMatchObject({ code: 'not_offered' });
+        }
+      }
     });
 
     test('two grants together cover a call that needs both, and both are counted', async ({ home, ada }) => {

@@ -103,6 +103,39 @@ export function describeRunning(makePlace: MakeApprovalsPlace): void {
       expect(await under({})).toMatchObject({ kind: 'permitted' });
     });
 
+    test('a yes for the session is no answer where the policy wants one each time', async ({ home, ada }) => {
+      const question = sampleQuestion();
+      const id = await approve(home.approvals, question, ada, 'session');
+      const onceOnly: Question = { ...question, needs: { ...question.needs, offer: 'once' } };
+      expect(await home.approvals.verifyForRun(onceOnly, id)).toMatchObject({ code: 'stricter_policy' });
+      expect(await home.approvals.verifyForRun(question, id)).toMatchObject({ kind: 'permitted' });
+    });
+
+    test('a permit says until when it may be used, by what was signed and what is demanded now', async ({
+      home,
+      clock,
+      ada,
+    }) => {
+      for (const scope of ['once', 'session'] as const) {
+        const question = sampleQuestion({ argv: [scope], needs: { holdsMs: 60_000 } });
+        const id = await approve(home.approvals, question, ada, scope);
+        const permit = requirePermit(await home.approvals.verifyForRun(question, id));
+        expect(permit.notAfter).toBe(clock.now() + 60_000);
+        await clock.advance(60_000);
+        expect(await usePermit(home, permit)).toBe(false);
+      }
+    });
+
+    test('what is used is told with the permit, for the record', async ({ home, ada }) => {
+      const question = sampleQuestion({ key: 'a use' });
+      const id = await approve(home.approvals, question, ada);
+      const { events } = requirePermit(await home.approvals.verifyForRun(question, id));
+      expect(events).toMatchObject([{ kind: 'used', approvalId: id, key: 'a use', principal: 'agent:coder' }]);
+      await approve(home.approvals, sampleQuestion({ argv: ['granted'] }), ada, 'session');
+      const granted = requirePermit(await home.approvals.covering(sampleQuestion({ argv: ['other'] })));
+      expect(granted.events).toMatchObject([{ kind: 'grant', change: 'used', grantId: granted.grantIds[0] }]);
+    });
+
     test('a credential that was revoked since has approved nothing', async ({ home, credentials, ada }) => {
       const question = sampleQuestion();
       const id = await approve(home.approvals, question, ada);
@@ -152,9 +185,10 @@ async function approve(
   approvals: Approvals,
   question: Question,
   by: Parameters<Approvals['decide']>[1]['by'],
+  scope: 'once' | 'session' = 'once',
 ): Promise<ApprovalId> {
   const asked = await approvals.ask(question);
   if (asked.kind === 'refused') throw new Error(asked.reason);
-  await approvals.decide(asked.approvalId, { decision: 'approve', scope: 'once', by });
+  await approvals.decide(asked.approvalId, { decision: 'approve', scope, by });
   return asked.approvalId;
 }

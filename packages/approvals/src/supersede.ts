@@ -1,0 +1,59 @@
+import type { ApprovalId } from '@palyra/primitives';
+import { statement } from '@palyra/storage';
+import { covers } from './approval-effect.ts';
+import { ApprovalError } from './approval-error.ts';
+import type { ApprovalContext } from './approval-record.ts';
+import type { AlwaysHere } from './decide.ts';
+import { effectsOf } from './read-card.ts';
+import { type ApprovalRow, ENDED_CHANNEL } from './store/approvals-schema.ts';
+
+const TRIES = 20;
+
+/**
+ * Ends the open questions that a rule answers, once the policy has it: whoever waits is told to decide anew. It permits
+ * nothing, so what it finds in the rows need not be true.
+ */
+export async function supersede(rule: AlwaysHere, context: ApprovalContext): Promise<readonly ApprovalId[]> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const cards = await answeredBy(rule, context);
+    if (cards.length === 0 || (await end(cards, context))) return cards.map(({ id }) => id as ApprovalId);
+  }
+  throw new ApprovalError('approvals.contended', 'Open questions could not be ended.', {
+    fix: 'Try again in a moment.',
+  });
+}
+
+async function answeredBy({ workspace, effects }: AlwaysHere, { database, clock }: ApprovalContext) {
+  const open = await database.read
+    .selectFrom('approvals')
+    .selectAll()
+    .where('workspace', '=', workspace)
+    .where('state', '=', 'pending')
+    .where('expires_at', '>', clock.now())
+    .execute();
+  return open.filter((card) => covers(effects, effectsOf(card)));
+}
+
+async function end(cards: readonly ApprovalRow[], { database, clock, commit }: ApprovalContext): Promise<boolean> {
+  const ids = cards.map(({ id }) => id);
+  const update = database.write
+    .updateTable('approvals')
+    .set({ state: 'superseded', ended_at: clock.now() })
+    .where('id', 'in', ids)
+    .where('state', '=', 'pending')
+    .where('expires_at', '>', clock.now());
+  const outcome = await commit(
+    {
+      steps: [statement(update, { rows: ids.length })],
+      notifications: ids.map((id) => ({ channel: ENDED_CHANNEL, payload: id })),
+    },
+    cards.map(({ id, principal, session }) => ({
+      kind: 'decided',
+      approvalId: id as ApprovalId,
+      principal,
+      session,
+      outcome: 'cancelled',
+    })),
+  );
+  return outcome.kind === 'committed';
+}
