@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { SOAK_FACTOR, SOAK_VARIABLE, SUITES, type Suite } from './tools/suites.ts';
+import { LongFirst } from './tools/tests/long-first.ts';
 
 const conditions = ['palyra-source'];
 const patience = process.env[SOAK_VARIABLE] === '1' ? SOAK_FACTOR : 1;
@@ -31,5 +32,6 @@ export default defineConfig({
     projects: SUITES.map(project),
     // Many tests wait for processes; vitest would leave one core of two idle.
     maxWorkers: '100%',
+    sequence: { sequencer: LongFirst },
   },
 });

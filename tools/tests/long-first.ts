@@ -1,0 +1,19 @@
+import type { TestSpecification } from 'vitest/node';
+import { BaseSequencer } from 'vitest/node';
+
+/**
+ * Files that take half a minute and more: begun last, each would keep one CPU busy while the others have nothing left to
+ * do. A clean checkout has no times of earlier runs to go by, and the contract suites are files of a few lines.
+ */
+const LONG =
+  /(?:journal-cli|release|everyday|contract|crash\.soak|setup|T-53|T-15-protected|T-44-protection)[^/]*\.test\.ts$/;
+
+/** vitest takes a class. */
+export class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    // oxlint-disable-next-line unicorn/no-array-sort -- not an array: the sequencer.
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
