@@ -267,8 +267,13 @@ test('Tier B finds one waiting too: its own environment and directory, and Landl
       environment: { WORD: word },
       cwd: word === 'first' ? opened.workspace : inner,
     };
-    await opened.warm({ ...TIER_B, environment: ['WORD'] });
-    const result = await opened.run(command, {}, { ...TIER_B, environment: ['WORD'] });
+    const run = () => opened.run(command, {}, { ...TIER_B, environment: ['WORD'] });
+    let result = await run();
+    // Room for the host's tasks is in the plan of Tier B: while many come and go, one that waits may not be the right one.
+    for (let attempt = 0; attempt < 50 && !('pooled' in result && result.pooled); attempt += 1) {
+      await opened.sandbox.warmed();
+      result = await run();
+    }
     expect(result).toMatchObject({ kind: 'completed', pooled: true, enforcement: { fileSystem: 'host' } });
     expect(stdoutOf(result)).toBe(`${word}\n${command.cwd}\nhidden\n`);
   }
