@@ -28,7 +28,7 @@ import {
 } from './approvals-play.ts';
 
 /** `npm run soak` plays ten times as many. */
-const RUNS = process.env['PALYRA_SOAK'] === '1' ? 300 : 30;
+const RUNS = process.env['PALYRA_SOAK'] === '1' ? 300 : 12;
 
 type Act = (play: Play) => Promise<unknown>;
 

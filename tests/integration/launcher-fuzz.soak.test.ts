@@ -14,7 +14,7 @@ import { barePlan } from './launched-job.ts';
 import { type RawLauncher, startRawLauncher } from './raw-launcher.ts';
 
 const isSoak = process.env['PALYRA_SOAK'] === '1';
-const MUTATIONS = isSoak ? 20_000_000 : 200_000;
+const MUTATIONS = isSoak ? 20_000_000 : 100_000;
 const FRAMES = isSoak ? 20_000 : 1500;
 const PATIENCE_MS = isSoak ? 3_600_000 : 180_000;
 const SEED = 20_261_116;
