@@ -13,14 +13,15 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "become-tool.h"
+#include "end-report.h"
 #include "job-cgroups.h"
 #include "landlock-rules.h"
+#include "outside-facts.h"
 #include "texts.h"
 #include "word.h"
 
@@ -184,63 +185,11 @@ static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
   release_request(&request);
 }
 
-/* What the host knows of the process that becomes the tool, and of bubblewrap's init, which is its parent. */
-
-static void append_process(struct buffer *facts, pid_t pid) {
-  uint8_t number[4];
-  char path[64];
-  write_u32(number, (uint32_t)pid);
-  append_item(facts, FACT_OUTSIDE_PROCESS, number, sizeof number);
-  snprintf(path, sizeof path, "/proc/%d/status", pid);
-  append_file(facts, FACT_OUTSIDE, "status", path);
-  snprintf(path, sizeof path, "/proc/%d/limits", pid);
-  append_file(facts, FACT_OUTSIDE, "limits", path);
-  snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
-  append_file(facts, FACT_OUTSIDE, "cgroup", path);
-  snprintf(path, sizeof path, "/proc/%d/ns", pid);
-  append_namespaces(facts, FACT_OUTSIDE, path);
-}
-
-/* SECURITY: T-43 — bubblewrap's init loads its filter after it has made the tool: the tool waits for that, too. */
-static void await_filter(pid_t init) {
-  char path[64], status[4096];
-  snprintf(path, sizeof path, "/proc/%d/status", init);
-  for (int attempt = 0; attempt < 100; attempt += 1) {
-    if (read_text(path, status, sizeof status) <= 0 || strstr(status, "\nSeccomp:\t2") != NULL) return;
-    usleep(200);
-  }
-}
-
-static pid_t parent_of_tool(pid_t tool) {
-  char path[64], status[4096];
-  snprintf(path, sizeof path, "/proc/%d/status", tool);
-  if (read_text(path, status, sizeof status) <= 0) return 0;
-  const char *line = strstr(status, "\nPPid:");
-  return line == NULL ? 0 : atoi(line + strlen("\nPPid:"));
-}
-
-/* Taking all of its mounts apart takes longer than a small tool runs. The last process in there would do it before anybody
- * hears that it has ended; held by us, they are taken apart when the end was told. */
-static int hold_mounts(pid_t tool) {
-  char path[64];
-  snprintf(path, sizeof path, "/proc/%d/ns/mnt", tool);
-  return open(path, O_RDONLY | O_CLOEXEC);
-}
-
 static void tell_facts(struct job *job) {
   struct buffer facts = {0};
-  uint8_t rules[4];
   append(&facts, job->said.bytes + 5, job->said.length - 5);
-  append_process(&facts, job->tool);
-  if (job->is_wrapped) {
-    pid_t init = parent_of_tool(job->tool);
-    await_filter(init);
-    append_process(&facts, init);
-  }
+  append_outside_facts(&facts, job);
   append(&facts, own_namespaces.bytes, own_namespaces.length);
-  append_cgroup_files(job, &facts, FACT_CGROUP_FILE, 1);
-  write_u32(rules, (uint32_t)job->landlock_rules);
-  append_item(&facts, FACT_LANDLOCK_RULES, rules, sizeof rules);
   if (facts.failed) _exit(70);
   send_frame(FRAME_FACTS, job->id, facts.bytes, facts.length);
   release(&facts);
@@ -404,74 +353,12 @@ static void on_resize(const struct job *job, const uint8_t *payload, size_t leng
 
 /* The end. */
 
-struct exit_info {
-  uint64_t mask, cgroup;
-  uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
-  int32_t exit_code;
-  uint64_t more[16];
-};
-#define PIDFD_GET_INFO _IOWR(0xFF, 11, struct { uint64_t words[8]; })
-#define PIDFD_INFO_EXIT (1ull << 3)
-
-/* How the tool itself ended. bubblewrap says 128 + n for a signal, as shells do; since Linux 6.15 the kernel tells. */
-static int exact_status(const struct job *job, int *status) {
-  struct exit_info info;
-  memset(&info, 0, sizeof info);
-  info.mask = PIDFD_INFO_EXIT;
-  if (job->tool_pidfd < 0 || ioctl(job->tool_pidfd, PIDFD_GET_INFO, &info) != 0) return 0;
-  if ((info.mask & PIDFD_INFO_EXIT) == 0) return 0;
-  *status = info.exit_code;
-  return 1;
-}
-
-static void append_status(const struct job *job, struct buffer *ended) {
-  uint8_t bytes[10];
-  int status = job->report.wait_status;
-  int exact = !job->is_wrapped || exact_status(job, &status);
-  uint32_t code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0;
-  uint32_t signal_number = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
-  if (!exact && code > 128 && code <= 128 + 64) {
-    signal_number = code - 128;
-    code = 0;
-  }
-  write_u32(bytes, code);
-  write_u32(bytes + 4, signal_number);
-  bytes[8] = (uint8_t)exact;
-  bytes[9] = (uint8_t)job->reason;
-  append_item(ended, ENDED_STATUS, bytes, sizeof bytes);
-}
-
-static void append_usage(const struct job *job, struct buffer *ended) {
-  uint8_t bytes[40];
-  write_u64(bytes, job->report.user_us);
-  write_u64(bytes + 8, job->report.system_us);
-  write_u64(bytes + 16, job->report.max_rss_bytes);
-  write_u64(bytes + 24, now_us() - job->started_us);
-  write_u64(bytes + 32, job->output_bytes);
-  append_item(ended, ENDED_USAGE, bytes, sizeof bytes);
-}
-
-/* Less than a page is nothing. */
-static uint8_t is_full(const struct job *job) {
-  for (int at = 0; at < job->tmpfs_count; at += 1) {
-    struct statfs room;
-    if (fstatfs(job->tmpfs[at], &room) == 0 && room.f_blocks > 0 && room.f_bfree == 0) return 1;
-  }
-  return 0;
-}
-
 static void tell_end(struct job *job) {
   if (job->failure[0] != 0 && job->reason == REASON_NONE) {
     send_failure(job->id, job->failure, 0);
   } else {
     struct buffer ended = {0};
-    uint8_t full = is_full(job);
-    uint8_t was_started = job->phase >= JOB_STARTING && job->failure[0] == 0;
-    append_status(job, &ended);
-    append_usage(job, &ended);
-    append_cgroup_files(job, &ended, ENDED_CGROUP_FILE, 0);
-    append_item(&ended, ENDED_STARTED, &was_started, 1);
-    append_item(&ended, ENDED_FULL, &full, 1);
+    append_end(&ended, job, now_us() - job->started_us);
     if (ended.failed) _exit(70);
     send_frame(FRAME_ENDED, job->id, ended.bytes, ended.length);
     release(&ended);

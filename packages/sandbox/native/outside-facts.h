@@ -1,0 +1,12 @@
+/* What the host knows of the process that becomes the tool, and of bubblewrap's init, which is its parent. */
+#ifndef PALYRA_OUTSIDE_FACTS_H
+#define PALYRA_OUTSIDE_FACTS_H
+
+#include "job.h"
+
+void append_outside_facts(struct buffer *facts, const struct job *job);
+/* Taking all of its mounts apart takes longer than a small tool runs. The last process in there would do it before anybody
+ * hears that it has ended; held by us, they are taken apart when the end was told. */
+int hold_mounts(pid_t tool);
+
+#endif
