@@ -6,6 +6,7 @@ import { throwFileFault } from './setup/file-fault.mjs';
 import { launcher } from './setup/launcher-step.mjs';
 import { withLock } from './setup/lock.mjs';
 import { npmDependencies } from './setup/npm-dependencies.mjs';
+import { queryBuilder } from './setup/query-builder-step.mjs';
 import { createReport } from './setup/report.mjs';
 import { SetupError } from './setup/setup-error.mjs';
 import { systemPackages } from './setup/system-packages-step.mjs';
@@ -25,7 +26,7 @@ import { ALL_GROUPS } from './system-packages.mjs';
  */
 
 /** In this order. A new part of the set-up is one more step. */
-const STEPS = [npmDependencies, systemPackages, launcher];
+const STEPS = [npmDependencies, systemPackages, launcher, queryBuilder];
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 

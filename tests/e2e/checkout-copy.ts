@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 const NOT_COPIED = new Set(['.git', '.cache', 'node_modules', 'dist', 'build', 'coverage']);
 
-/** Compiled by the set-up. */
-const LAUNCHER = 'packages/sandbox/native/build';
+/** Made by the set-up. */
+const MADE = ['packages/sandbox/native/build', 'packages/storage/build'];
 
 export interface CheckoutCopy {
   readonly path: string;
@@ -15,15 +15,15 @@ export interface CheckoutCopy {
 }
 
 /**
- * A checkout of its own for a test that builds, installs or replaces files, readable by every user. `installed` has the
- * launcher and the dependencies too, these as hard links: never write into a file below its node_modules.
+ * A checkout of its own for a test that builds, installs or replaces files, readable by every user. `installed` has what
+ * the set-up made and the dependencies too, these as hard links: never write into a file below its node_modules.
  */
 export function copyCheckout(kind: 'fresh' | 'installed'): CheckoutCopy {
   const path = mkdtempSync('/tmp/palyra-copy-');
   cpSync(CHECKOUT, path, { recursive: true, filter: (source) => !NOT_COPIED.has(basename(source)) });
   if (kind === 'installed') {
     linkModules(join(CHECKOUT, 'node_modules'), join(path, 'node_modules'));
-    cpSync(join(CHECKOUT, LAUNCHER), join(path, LAUNCHER), { recursive: true });
+    for (const made of MADE) cpSync(join(CHECKOUT, made), join(path, made), { recursive: true });
   }
   execFileSync('chmod', ['-R', 'a+rX', path]);
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };

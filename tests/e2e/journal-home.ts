@@ -1,3 +1,4 @@
+import { chmodSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   JOURNAL_MIGRATIONS,
@@ -99,4 +100,10 @@ export async function recordCall(journal: Journal, text: string): Promise<Record
     drafts: [{ kind: 'outcome', data: { ...about, outcome: 'completed', exit_code: 0, output } }],
   });
   return { run, call, input: input.commitment };
+}
+
+/** As a backup does; without the mode, the home would be open to others, and refused. */
+export function copyHome(from: string, to: string): void {
+  cpSync(from, to, { recursive: true });
+  chmodSync(to, 0o700);
 }

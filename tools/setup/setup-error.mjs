@@ -20,6 +20,8 @@ export const SETUP_ERRORS = {
   'setup.no_compiler': { exitCode: 5 },
   /** The launcher does not compile. */
   'setup.compile_failed': { exitCode: 1 },
+  /** The query builder does not go into one file. */
+  'setup.bundle_failed': { exitCode: 1 },
   /** Another set-up kept its lock for too long. */
   'setup.lock_timeout': { exitCode: 7 },
   /** The lock is not a file, so no set-up made it. */

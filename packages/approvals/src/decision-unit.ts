@@ -1,6 +1,5 @@
 import type { ApprovalId, GrantId } from '@palyra/primitives';
-import { type CommitUnit, type Step, statement } from '@palyra/storage';
-import { sql } from 'kysely';
+import { type CommitUnit, type Step, sql, statement } from '@palyra/storage';
 import { type AgreedScope, scopeOfAll } from './agreed-scope.ts';
 import type { ApprovalContext, ApprovalEvent } from './approval-record.ts';
 import type { AlwaysHere, DecideOutcome } from './decide.ts';

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
-import { pino } from 'pino';
+import { createRequire } from 'node:module';
+import type * as pinoModule from 'pino';
 import { type Clock, systemClock } from './clock.ts';
 import { type Loggable, loggable, loggableText } from './loggable.ts';
 
@@ -38,7 +39,7 @@ export interface LoggerOptions {
 /** One JSON object a line: `level`, `time` (ISO 8601), the fields, `message`. */
 export function createLogger(options: LoggerOptions = {}): Logger {
   const { level = 'info', destination = STANDARD_ERROR, clock = systemClock } = options;
-  const sink = pino(
+  const sink = loadPino()(
     {
       level,
       base: null,
@@ -51,6 +52,11 @@ export function createLogger(options: LoggerOptions = {}): Logger {
     { write: (line: string) => destination.write(withinLimit(withoutTerminalControls(line))) },
   );
   return loggerWith(countingLosses(sink), {});
+}
+
+/** At the first logger: every thread loads this package, few of them log, and pino is thirty modules. */
+function loadPino(): typeof pinoModule.pino {
+  return (createRequire(import.meta.url)('pino') as typeof pinoModule).pino;
 }
 
 /** pino's own destination keeps what it could not write, without bound when nothing is ever written again. */

@@ -1,8 +1,9 @@
-import { type Dialect, DummyDriver, Kysely } from 'kysely';
+import type * as kysely from 'kysely';
+import { DummyDriver, Kysely } from './query-builder.ts';
 import { StorageError } from './storage-error.ts';
 
 /** Builds queries for a dialect and refuses to execute them: kysely's dummy driver would answer as if they had run. */
-export function buildOnly<Schema>(dialect: Omit<Dialect, 'createDriver'>): Kysely<Schema> {
+export function buildOnly<Schema>(dialect: Omit<kysely.Dialect, 'createDriver'>): kysely.Kysely<Schema> {
   return new Kysely<Schema>({
     dialect: {
       createAdapter: () => dialect.createAdapter(),

@@ -9,6 +9,7 @@ export {
   rowsOf,
   type WriterProgram,
 } from './program.ts';
+export { sql } from './query-builder.ts';
 export { STORAGE_ERRORS, StorageError, type StorageErrorCode } from './storage-error.ts';
 export type { TransactionMemory } from './transaction-memory.ts';
 export {

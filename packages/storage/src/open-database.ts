@@ -1,7 +1,6 @@
 import type { Logger } from '@palyra/primitives';
 import type { Database, ReadQueries } from './database.ts';
 import type { Migration } from './migration.ts';
-import { openPostgres, openPostgresForReading } from './postgres/open-postgres.ts';
 import type { ProgramModule } from './program.ts';
 import { openSqlite, openSqliteForReading } from './sqlite/open-sqlite.ts';
 
@@ -23,12 +22,12 @@ export interface DatabaseOptions {
 }
 
 /** Opens and migrates. Throws `StorageError`, and then nothing is left open. */
-export function openDatabase<Schema>({ location, ...options }: DatabaseOptions): Promise<Database<Schema>> {
+export async function openDatabase<Schema>({ location, ...options }: DatabaseOptions): Promise<Database<Schema>> {
   switch (location.kind) {
     case 'sqlite':
       return openSqlite<Schema>({ ...options, path: location.path });
     case 'postgres':
-      return openPostgres<Schema>({ ...options, ...location });
+      return (await postgres()).openPostgres<Schema>({ ...options, ...location });
   }
 }
 
@@ -39,7 +38,7 @@ export interface ReadOnlyDatabase<Schema> {
 }
 
 /** Neither makes nor migrates anything. Throws `StorageError`, `storage.unavailable` when there is no database. */
-export function openForReading<Schema>({
+export async function openForReading<Schema>({
   location,
   lockTimeoutMs,
 }: Pick<DatabaseOptions, 'location' | 'lockTimeoutMs'>): Promise<ReadOnlyDatabase<Schema>> {
@@ -47,6 +46,11 @@ export function openForReading<Schema>({
     case 'sqlite':
       return openSqliteForReading<Schema>({ path: location.path, lockTimeoutMs });
     case 'postgres':
-      return openPostgresForReading<Schema>({ ...location, lockTimeoutMs });
+      return (await postgres()).openPostgresForReading<Schema>({ ...location, lockTimeoutMs });
   }
+}
+
+/** Its client is loaded by those who use it: every writer thread of SQLite imports this package too. */
+function postgres() {
+  return import('./postgres/open-postgres.ts');
 }

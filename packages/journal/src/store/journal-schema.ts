@@ -1,5 +1,5 @@
-import type { ColumnTypes, Migration } from '@palyra/storage';
-import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type ColumnTypes, type Migration, sql } from '@palyra/storage';
+import type { RawBuilder, SqlBool } from 'kysely';
 
 /** One log per origin; the one with the highest number is being written, the others ended with a recovery. */
 export interface LogRow {

@@ -1,4 +1,5 @@
-import { type Compilable, type Kysely, sql } from 'kysely';
+import { sql } from '@palyra/storage';
+import type { Compilable, Kysely } from 'kysely';
 import type { EntryRow, JournalSchema } from './journal-schema.ts';
 
 /** The statements of every append, compiled once: building them each time costs more than running them. */

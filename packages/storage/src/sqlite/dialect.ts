@@ -1,18 +1,19 @@
-import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely';
+import type * as kysely from 'kysely';
 import { buildOnly } from '../build-only-dialect.ts';
+import { Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from '../query-builder.ts';
 import { createReadOnlyDriver, type RunQuery } from '../read-only-driver.ts';
 
 const sqlite = {
   createAdapter: () => new ConcurrentSqliteAdapter(),
   createQueryCompiler: () => new SqliteQueryCompiler(),
-  createIntrospector: (db: Kysely<unknown>) => new SqliteIntrospector(db),
+  createIntrospector: (db: kysely.Kysely<unknown>) => new SqliteIntrospector(db),
 };
 
-export function sqliteBuilder<Schema>(): Kysely<Schema> {
+export function sqliteBuilder<Schema>(): kysely.Kysely<Schema> {
   return buildOnly<Schema>(sqlite);
 }
 
-export function sqliteReader<Schema>(runQuery: RunQuery): Kysely<Schema> {
+export function sqliteReader<Schema>(runQuery: RunQuery): kysely.Kysely<Schema> {
   return new Kysely<Schema>({ dialect: { ...sqlite, createDriver: () => createReadOnlyDriver(runQuery) } });
 }
 
