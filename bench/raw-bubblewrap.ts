@@ -43,6 +43,24 @@ export function rawBubblewrap<Context extends SandboxPlace & { readonly sandbox:
   };
 }
 
+/** The least that could be called a sandbox: what others take can be compared with what no bubblewrap goes below. */
+export function leastBubblewrap<Context extends SandboxPlace>(name: string): Contender<Context> {
+  const flags = ['--unshare-all', '--die-with-parent', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev'];
+  return {
+    name,
+    prepare: ({ workspace, owner }) => ({
+      operation: () =>
+        untilClosed(
+          spawn('bwrap', [...flags, COMMAND], {
+            cwd: workspace,
+            stdio: ['ignore', 'pipe', 'pipe'],
+            ...(owner === undefined ? {} : { uid: owner, gid: owner }),
+          }),
+        ),
+    }),
+  };
+}
+
 /** The launcher's own binary and the word `stage`, where a tool would be. */
 const STAGE_ARGUMENTS = 2;
 

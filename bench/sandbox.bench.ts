@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { createSandbox, type Sandbox, type SandboxProfile } from '@palyra/sandbox';
 import { createDaemon, type Daemon, loopBlock } from './daemon-process.ts';
 import { type Contender, defineBenchmark } from './harness.ts';
-import { rawBubblewrap } from './raw-bubblewrap.ts';
+import { leastBubblewrap, rawBubblewrap } from './raw-bubblewrap.ts';
 import { codexCommand, runtimeCommand, runtimeLibrary } from './rival-sandboxes.ts';
 import { COMMAND, makePlace, OPERATOR, profileOf, quiet, type SandboxPlace, succeeded } from './sandbox-place.ts';
 import { untilClosed } from './until-closed.ts';
@@ -51,6 +51,7 @@ export default defineBenchmark<SandboxContext>({
       }),
     },
     rawBubblewrap('bwrap'),
+    leastBubblewrap('bwrap-least'),
     pooled('tier-b', 'B'),
     tier('tier-b-cold', 'B'),
     tier('tier-c', 'C'),

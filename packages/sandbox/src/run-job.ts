@@ -52,6 +52,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
   let refusal: Refusal | undefined;
   let job: Job | undefined;
   let warm: WarmSandbox | undefined;
+  let isOver = false;
 
   const ran = (report?: EndReport): Ran => ({
     executor: plan.executor,
@@ -82,17 +83,13 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
   };
   const events = (finish: (result: RunResult) => void): JobEvents => ({
     facts(raw) {
-      // SECURITY: T-04 — the last moment at which a file that runs in its place can be looked at.
-      const changed = context.recheck?.();
-      const checked =
-        changed === undefined ? check(raw, plan, launcher) : { kind: 'differs' as const, refusal: changed };
-      if (checked.kind === 'differs') {
-        refusal = checked.refusal;
-        job?.kill();
-        return;
-      }
-      if (mayBegin(checked.facts)) job?.go();
-      else job?.kill();
+      void check(raw, plan, context).then((checked) => {
+        // It may have ended meanwhile, and whoever called knows it.
+        if (isOver) return;
+        if (checked.kind === 'differs') refusal = checked.refusal;
+        if (checked.kind === 'as_planned' && mayBegin(checked.facts)) job?.go();
+        else job?.kill();
+      });
     },
     output(stream, bytes) {
       output.add(stream, bytes);
@@ -117,6 +114,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
   return new Promise((resolve) => {
     const cancel = () => job?.kill();
     const finish = (result: RunResult) => {
+      isOver = true;
       input.stop();
       options.signal?.removeEventListener('abort', cancel);
       resolve(result);
@@ -157,16 +155,21 @@ async function consumed(consume: () => void | Promise<void>): Promise<boolean> {
   }
 }
 
-/** SECURITY: T-20 — what cannot be read counts as what differs: the tool does not run. */
-function check(
-  raw: RawFacts,
-  plan: LaunchPlan,
-  { about }: Launcher,
-):
+type Checked =
   | { readonly kind: 'as_planned'; readonly facts: MeasuredFacts }
-  | { readonly kind: 'differs'; readonly refusal: Refusal } {
+  | { readonly kind: 'differs'; readonly refusal: Refusal };
+
+async function check(raw: RawFacts, plan: LaunchPlan, { launcher, recheck }: JobContext): Promise<Checked> {
+  const judged = await judge(raw, plan, launcher);
+  // SECURITY: T-04 — the last moment at which a file that runs in its place can be looked at.
+  const changed = recheck?.();
+  return changed === undefined ? judged : { kind: 'differs', refusal: changed };
+}
+
+/** SECURITY: T-20 — what cannot be read counts as what differs: the tool does not run. */
+async function judge(raw: RawFacts, plan: LaunchPlan, { about }: Launcher): Promise<Checked> {
   try {
-    const compared = compare(raw, plan.expected, about);
+    const compared = await compare(raw, plan.expected, about);
     if (compared.kind === 'as_planned') return compared;
     return { kind: 'differs', refusal: notAsPlanned(compared.findings.map(asSentence)) };
   } catch (error) {

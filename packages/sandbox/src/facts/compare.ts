@@ -1,3 +1,4 @@
+import { nextTurn } from '../next-turn.ts';
 import { cgroupFindings } from './compare-cgroups.ts';
 import { mountFindings } from './compare-mounts.ts';
 import { kinshipFindings, type Own, processFindings } from './compare-processes.ts';
@@ -19,21 +20,39 @@ export type Comparison =
  * SECURITY: T-20 — every fact of the plan against what the kernel says, for every process in the sandbox. Throws
  * `sandbox.enforcement_failed` for what cannot be read; to a caller that is the same as `differs`.
  */
-export function compare(raw: RawFacts, expected: ExpectedFacts, own: Own): Comparison {
+export async function compare(raw: RawFacts, expected: ExpectedFacts, own: Own): Promise<Comparison> {
+  const parts = comparing(raw, expected, own);
+  for (;;) {
+    // Each part in a turn of its own: together they would stop everything else for most of a millisecond.
+    await nextTurn();
+    const part = parts.next();
+    if (part.done === true) return part.value;
+  }
+}
+
+/** As `compare`; what it yields is nothing but an occasion to do something else. */
+export function* comparing(raw: RawFacts, expected: ExpectedFacts, own: Own): Generator<undefined, Comparison> {
   const read = readFacts(raw);
-  const findings = [
+  yield;
+  const ofProcesses = [
     ...read.processes.flatMap((process) => processFindings(process, { read, expected, own })),
     ...kinshipFindings(read, expected),
     ...insideFindings(read),
     ...rlimitFindings(read, expected),
     ...insideLimitFindings(read),
+  ];
+  yield;
+  const findings = [
+    ...ofProcesses,
     ...networkFindings(read, expected),
     ...mountFindings(read.mounts, expected.mounts),
     ...cgroupFindings(raw.cgroupFiles, read.processes, expected.cgroups),
     ...landlockFindings(raw, expected),
     ...boundFindings(raw, expected),
   ];
-  return findings.length === 0 ? { kind: 'as_planned', facts: measureRead(raw, read) } : { kind: 'differs', findings };
+  if (findings.length > 0) return { kind: 'differs', findings };
+  yield;
+  return { kind: 'as_planned', facts: measureRead(raw, read) };
 }
 
 /** The tool is read twice, from inside and from the host's /proc; if both do not agree, they are two processes. */

@@ -35,21 +35,7 @@ export function warmUp(plan: LaunchPlan, { launcher, files, lifeMs }: WarmDeps):
   };
   const events: JobEvents = {
     facts(raw) {
-      const facts = measured(raw, plan, launcher);
-      const pid = raw.outside[0]?.pid ?? 0;
-      // SECURITY: T-44 — whoever replaces a mount point outside detaches what is mounted on it, in every sandbox: the table as
-      // it is now is the one that was compared, or this is not the sandbox that was planned. In Tier B they are the host's own.
-      const isAsMeasured = () => plan.wrapper === undefined || files.mountTable(pid) === raw.inside.mountinfo;
-      const isSound = () => isAlive && isStillThere(stamp, files) && isAsMeasured();
-      if (facts === undefined || !isSound()) {
-        job.kill();
-        return;
-      }
-      const adopt = (heir: JobEvents) => {
-        adopted = heir;
-        return job;
-      };
-      ready.resolve({ facts, isSound, adopt, end: () => job.kill() });
+      void measured(raw, plan, launcher).then((facts) => wait(raw, facts));
     },
     output: (stream, bytes) => adopted?.output(stream, bytes),
     taken: (bytes) => adopted?.taken(bytes),
@@ -66,6 +52,22 @@ export function warmUp(plan: LaunchPlan, { launcher, files, lifeMs }: WarmDeps):
       adopted?.lost(fault);
     },
   };
+  const wait = (raw: RawFacts, facts: MeasuredFacts | undefined) => {
+    const pid = raw.outside[0]?.pid ?? 0;
+    // SECURITY: T-44 — whoever replaces a mount point outside detaches what is mounted on it, in every sandbox: the table as
+    // it is now is the one that was compared, or this is not the sandbox that was planned. In Tier B they are the host's own.
+    const isAsMeasured = () => plan.wrapper === undefined || files.mountTable(pid) === raw.inside.mountinfo;
+    const isSound = () => isAlive && isStillThere(stamp, files) && isAsMeasured();
+    if (facts === undefined || !isSound()) {
+      job.kill();
+      return;
+    }
+    const adopt = (heir: JobEvents) => {
+      adopted = heir;
+      return job;
+    };
+    ready.resolve({ facts, isSound, adopt, end: () => job.kill() });
+  };
   let job: Job;
   try {
     job = launcher.start(plan, events, { stdin: true, toolLaterMs: lifeMs });
@@ -78,9 +80,9 @@ export function warmUp(plan: LaunchPlan, { launcher, files, lifeMs }: WarmDeps):
 }
 
 /** SECURITY: T-20 — what differs, or cannot be read, never waits for a tool. */
-function measured(raw: RawFacts, plan: LaunchPlan, { about }: Launcher): MeasuredFacts | undefined {
+async function measured(raw: RawFacts, plan: LaunchPlan, { about }: Launcher): Promise<MeasuredFacts | undefined> {
   try {
-    const compared = compare(raw, plan.expected, about);
+    const compared = await compare(raw, plan.expected, about);
     return compared.kind === 'as_planned' ? compared.facts : undefined;
   } catch {
     return undefined;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { SandboxCommand } from '../command.ts';
 import type { LaunchPlan } from '../launch-plan.ts';
+import { nextTurn } from '../next-turn.ts';
 import type { Planned, Planner, Planning } from '../plan-command.ts';
 import type { PrepareWarm } from '../pool/shelves.ts';
 import type { SandboxProfile } from '../profile.ts';
@@ -47,6 +48,7 @@ export function createProtectedRuns({ planner, protection, endLost }: ProtectedR
       try {
         const planned = planner.planSurveyed(command, profile, { ...surveyed.survey, protection: watch.mounts });
         if (planned.kind === 'refused') return planned;
+        await nextTurn();
         const result = await start(planned, watch.started);
         if (!('facts' in result)) return result;
         // SECURITY: T-16 — its keeper may still be killing: what is written after the look would stay.
