@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Comparison, comparing } from './compare.ts';
+import { compareAtOnce as compare } from './compare-at-once.ts';
 import type { ExpectedFacts } from './expected-facts.ts';
 import { measure } from './measure.ts';
 import type { RawFacts } from './raw-facts.ts';
@@ -124,13 +124,6 @@ function setting(path: string, value: string | undefined): Change {
     if (value === undefined) delete draft.cgroupFiles[full];
     else draft.cgroupFiles[full] = replaced(draft.cgroupFiles[full] ?? '', /^.*\n/, `${value}\n`);
   };
-}
-
-function compare(...facts: Parameters<typeof comparing>): Comparison {
-  const parts = comparing(...facts);
-  let part = parts.next();
-  while (part.done !== true) part = parts.next();
-  return part.value;
 }
 
 function findingsOf(raw: RawFacts, expected: ExpectedFacts = EXPECTED): readonly string[] {
