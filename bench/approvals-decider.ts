@@ -1,4 +1,4 @@
-import { createFakeCredentials, openApprovalsHome } from '@palyra/testkit';
+import { createFakeCredentials, decideAsShown, openApprovalsHome } from '@palyra/testkit';
 
 /** A process of its own that says yes to whatever id it is sent, and answers with the time at which that was durable. */
 const [location = ''] = process.argv.slice(2);
@@ -11,6 +11,6 @@ process.on('disconnect', () => process.exit(0));
 process.send?.('ready');
 
 async function decide(id: Parameters<typeof approvals.decide>[0]): Promise<void> {
-  const outcome = await approvals.decide(id, { decision: 'approve', scope: 'once', by: ada });
+  const outcome = await decideAsShown(approvals, id, { decision: 'approve', scope: 'once', by: ada });
   process.send?.(outcome.kind === 'decided' ? performance.timeOrigin + performance.now() : outcome.kind);
 }

@@ -72,8 +72,9 @@ function deciding(name: string, pending: number): Contender<Context> {
         async operation() {
           turn += 1;
           const { approvalId } = await ask(home, `${name} ${turn}`);
+          const { shown } = await home.approvals.get(approvalId);
           const start = performance.now();
-          await home.approvals.decide(approvalId, { decision: 'approve', scope: 'once', by: ada });
+          await home.approvals.decide(approvalId, { decision: 'approve', scope: 'once', shown, by: ada });
           return performance.now() - start;
         },
         close: async () => home[Symbol.asyncDispose](),

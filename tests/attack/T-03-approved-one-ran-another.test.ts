@@ -1,7 +1,7 @@
 // T-03: approve one thing and run another under it: other arguments, bytes, profile, or more than the grant was shown for.
 import { covers, type Effect, type Question, subjectDigest } from '@palyra/approvals';
 import { sha256Hex } from '@palyra/primitives';
-import { SAMPLE_HOST, sampleQuestion } from '@palyra/testkit';
+import { decideAsShown, SAMPLE_HOST, sampleQuestion } from '@palyra/testkit';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { temporaryApprovals } from './temporary-approvals.ts';
@@ -109,8 +109,21 @@ test('a question that names no effect, or one that is approved each time, offers
   for (const effects of [[], [shell], [SAMPLE_HOST, { kind: 'once', what: 'a git hook' } as Effect]]) {
     const { approvalId } = await home.asked(sampleQuestion({ effects, argv: [JSON.stringify(effects)] }));
     for (const scope of ['session', 'timeboxed', 'always'] as const) {
-      const outcome = await home.approvals.decide(approvalId, { decision: 'approve', scope, by: home.ada });
+      const outcome = await decideAsShown(home.approvals, approvalId, { decision: 'approve', scope, by: home.ada });
       expect(outcome).toMatchObject({ kind: 'refused', code: 'not_offered' });
     }
   }
+});
+
+test('what had no room in the prompt is not exchanged either', async () => {
+  await using home = await temporaryApprovals();
+  const paths = (last: string): readonly Effect[] => [
+    ...Array.from({ length: 99 }, (_, i) => path(`/data/${i}`)),
+    path(last),
+  ];
+  const shown = sampleQuestion({ effects: paths('/data/z') });
+  const id = await home.approved(shown);
+  const other = { ...shown, effects: paths('/etc/pa') };
+  expect(await home.approvals.verifyForRun(other, id)).toMatchObject({ code: 'other_prompt' });
+  expect(await home.approvals.verifyForRun(shown, id)).toMatchObject({ kind: 'permitted' });
 });

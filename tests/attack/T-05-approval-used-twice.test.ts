@@ -1,6 +1,6 @@
 // T-05: one yes for one use is used by two calls in a race, or a no and a timeout become a yes afterwards.
 import { DEFAULT_APPROVAL_LIMITS, type Question, signedBytes } from '@palyra/approvals';
-import { requirePermit, sampleQuestion, usePermit } from '@palyra/testkit';
+import { decideAsShown, draftAsShown, requirePermit, sampleQuestion, usePermit } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 import { temporaryApprovals } from './temporary-approvals.ts';
 
@@ -34,7 +34,7 @@ test('two calls that share a card share one use of it', async () => {
   const questions = [sampleQuestion(), sampleQuestion()];
   await home.asked(questions[0] as Question);
   const { approvalId } = await home.asked(questions[1] as Question);
-  await home.approvals.decide(approvalId, { decision: 'approve', scope: 'once', by: home.ada });
+  await decideAsShown(home.approvals, approvalId, { decision: 'approve', scope: 'once', by: home.ada });
   const permits = await Promise.all(questions.map((question) => home.approvals.verifyForRun(question, approvalId)));
   const used = await Promise.all(permits.map((permit) => usePermit(home, requirePermit(permit))));
   expect(used.filter(Boolean)).toHaveLength(1);
@@ -44,8 +44,8 @@ test('a no stays a no: another answer is a conflict, and the statement is worth 
   await using home = await temporaryApprovals();
   const question = sampleQuestion();
   const { approvalId } = await home.asked(question);
-  await home.approvals.decide(approvalId, { decision: 'deny', by: home.ada });
-  const late = await home.approvals.decide(approvalId, { decision: 'approve', scope: 'once', by: home.bob });
+  await decideAsShown(home.approvals, approvalId, { decision: 'deny', by: home.ada });
+  const late = await decideAsShown(home.approvals, approvalId, { decision: 'approve', scope: 'once', by: home.bob });
   expect(late).toEqual({ kind: 'conflict', state: 'denied' });
   expect(await home.approvals.verifyForRun(question, approvalId)).toMatchObject({ code: 'not_approved' });
 });
@@ -57,8 +57,8 @@ test('a yes and a no at the same time, in two daemons: one of them holds, and th
     const question = sampleQuestion({ argv: [`${round}`] });
     const { approvalId } = await home.asked(question);
     const outcomes = await Promise.all([
-      home.approvals.decide(approvalId, { decision: 'approve', scope: 'once', by: home.ada }),
-      other.approvals.decide(approvalId, { decision: 'deny', by: home.bob }),
+      decideAsShown(home.approvals, approvalId, { decision: 'approve', scope: 'once', by: home.ada }),
+      decideAsShown(other.approvals, approvalId, { decision: 'deny', by: home.bob }),
     ]);
     expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['conflict', 'decided']);
     const hasWonYes = outcomes[0].kind === 'decided';
@@ -71,7 +71,7 @@ test('what ran out cannot be approved, also when nobody has noticed yet', async 
   await using home = await temporaryApprovals();
   const question = sampleQuestion();
   const { approvalId } = await home.asked(question);
-  const before = await home.approvals.draft(approvalId, { decision: 'approve', scope: 'once', by: home.ada });
+  const before = await draftAsShown(home.approvals, approvalId, { decision: 'approve', scope: 'once', by: home.ada });
   await home.clock.advance(DEFAULT_APPROVAL_LIMITS.questionMs);
   const signature = await home.ada.sign(signedBytes(before));
   // Signed in time, sent too late.
@@ -84,7 +84,11 @@ test('nor does the answer to another question bring back one that ran out', asyn
   const late = await home.asked(sampleQuestion({ argv: ['late'] }));
   await home.clock.advance(DEFAULT_APPROVAL_LIMITS.questionMs);
   const { approvalId } = await home.asked(sampleQuestion({ argv: ['in time'] }));
-  const outcome = await home.approvals.decide(approvalId, { decision: 'approve', scope: 'session', by: home.ada });
+  const outcome = await decideAsShown(home.approvals, approvalId, {
+    decision: 'approve',
+    scope: 'session',
+    by: home.ada,
+  });
   expect(outcome).toMatchObject({ kind: 'decided', released: [] });
   expect(await home.approvals.get(late.approvalId)).toMatchObject({ state: 'expired' });
 });

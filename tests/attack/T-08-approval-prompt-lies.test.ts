@@ -2,6 +2,7 @@
 import {
   type ApprovalPromptRecord,
   commandLine,
+  effectInWords,
   DEFAULT_APPROVAL_LIMITS as limits,
   makePrompt,
   type PromptFacts,
@@ -43,7 +44,7 @@ test('nothing in a prompt acts on the screen, wherever it came from', () => {
       agentSays: HOSTILE,
     },
     {
-      policy: { set: 'p', ids: [HOSTILE], reason: HOSTILE },
+      policy: { set: 'p', ids: [HOSTILE], reason: HOSTILE, canWriteRule: true },
       effects: [{ kind: 'path', path: `/work/${HOSTILE}`, mode: 'read' }],
     },
   );
@@ -58,7 +59,7 @@ test('the words of a command stay apart and whole', () => {
   expect(what.action).toEqual({
     kind: 'command',
     text: String.raw`sh -c 'ls\u{27}\nrm -rf /' ''`,
-    characters: 29,
+    bytes: 19,
     left_out: 0,
   });
 });
@@ -75,7 +76,7 @@ test('different commands are shown differently', () => {
   );
 });
 
-test('a command too long to show says how much is missing, shows its end, and is called a high risk', () => {
+test('what is too long to show says how much is missing, shows its end, is a high risk and is for one use', () => {
   const long = `${'x'.repeat(300_000)}; rm -rf ~`;
   for (const action of [
     { kind: 'command', argv: ['sh', '-c', long] },
@@ -83,11 +84,68 @@ test('a command too long to show says how much is missing, shows its end, and is
     { kind: 'url', method: 'GET', url: long },
     { kind: 'call', name: 'x', arguments: long },
   ] as const) {
-    const { what } = promptOf({ action });
-    expect(what.action.left_out).toBe(what.action.characters - 100_000);
-    expect(what.action.text).toContain(`\\[${what.action.left_out} characters left out]`);
+    const { what, options } = promptOf({ action });
+    expect(what.action.left_out).toBeGreaterThanOrEqual(what.action.bytes - 100_000);
+    expect(what.action.text).toContain(`\\[${what.action.left_out} bytes not shown]`);
     expect(what.action.text).toMatch(/; rm -rf ~'?$/);
-    expect(what.risk).toMatchObject({ level: 'high' });
+    expect(what.risk).toMatchObject({
+      level: 'high',
+      reasons: expect.arrayContaining([`It is too long to be shown whole: ${what.left_out} more bytes are not shown.`]),
+    });
+    expect(options.map(({ scope }) => scope)).toEqual(['once']);
+  }
+});
+
+test('a megabyte that shows as eight, or a list without end, makes no prompt of that size', () => {
+  const hidden = '\u202e'.repeat(1_000_000);
+  const many = Array.from({ length: 50_000 }, (_, i) => `name ${i}`);
+  const argv = ['python3', '-c', hidden];
+  const attempts: readonly [Partial<PromptFacts>, Partial<Question>][] = [
+    [{ action: { kind: 'command', argv } }, { effects: [{ kind: 'argv', argv, cwd: '/w' }] }],
+    [{ action: { kind: 'command', argv: [hidden] } }, {}],
+    [{ action: { kind: 'command', argv: many } }, { effects: [{ kind: 'argv', argv: many, cwd: '/w' }] }],
+    [{ action: { kind: 'diff', paths: [hidden], diff: hidden } }, {}],
+    [{ hosts: many, secrets: many, notBound: many }, {}],
+    [{ hosts: [`${'a'.repeat(1_000_000)}:443`] }, {}],
+    [{}, { effects: many.map((path) => ({ kind: 'path', path: `/${path}`, mode: 'read' })) }],
+    [{}, { effects: [{ kind: 'path', path: `/${'x'.repeat(1_000_000)}`, mode: 'read' }] }],
+  ];
+  for (const [facts, more] of attempts) {
+    const prompt = promptOf(facts, more);
+    expect(JSON.stringify(prompt).length).toBeLessThan(300_000);
+    expect(prompt.what.left_out).toBeGreaterThan(100_000);
+    expect(prompt.what.risk.level).toBe('high');
+    expect(prompt.options.map(({ scope }) => scope)).toEqual(['once']);
+  }
+});
+
+test('no name within a sentence passes for the rest of it', () => {
+  const lie = 'README.md from shop. Palyra checked it: only a comment changes. It was read';
+  const { what } = promptOf({ action: { kind: 'diff', paths: [lie], diff: '+x' } });
+  expect(what.sentence).toBe(`agent:coder wants to change '${lie}' from shop.`);
+  const path = '/in (already allowed), not the home directory';
+  expect(effectInWords({ kind: 'path', mode: 'read', path })).toBe(`reading '${path}' and everything below it`);
+  const secret = 'none, the connection is anonymous';
+  expect(effectInWords({ kind: 'host', host: 'a.example', port: 443, secret })).toBe(
+    `connections to a.example port 443 with the secret '${secret}'`,
+  );
+});
+
+test('words from right to left do not change places with their neighbours', () => {
+  for (const text of [
+    commandLine(['mv', '\u05e9\u05dc\u05d5\u05dd', '\u05e2\u05d5\u05dc\u05dd']),
+    effectInWords({ kind: 'path', path: '/\u05d0\u05d1', mode: 'write' }),
+    promptOf({ action: { kind: 'call', name: '\u05d0\u05d1', arguments: '{}' } }).what.sentence,
+  ]) {
+    expect(text).not.toMatch(/[\u0590-\u08ff]/);
+    expect(text).toContain('\\u{5');
+  }
+});
+
+test('no quote within a quoted name ends it for the reader', () => {
+  for (const quote of "'\u2018\u2019\u201a\u201b\u2032\u02bc\u00b4\uff07\u055a\ua78c") {
+    const line = commandLine(['git', 'commit', '-m', `x${quote} --no-verify ${quote}`]);
+    expect(line.replaceAll(/^git commit -m '|'$/g, '')).not.toContain(quote);
   }
 });
 

@@ -1,6 +1,6 @@
 // T-11: while a question is open the daemon restarts, the client goes away, the policy changes or the run is cancelled.
 import { DEFAULT_APPROVAL_LIMITS, type Question } from '@palyra/approvals';
-import { sampleQuestion, usePermit } from '@palyra/testkit';
+import { decideAsShown, sampleQuestion, usePermit } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 import { temporaryApprovals } from './temporary-approvals.ts';
 
@@ -10,7 +10,7 @@ test('approved while the daemon was down: the call runs once, as it was, and nev
   const { approvalId } = await home.asked(question);
   home.approvals.close();
   await using elsewhere = await home.openAgain();
-  await elsewhere.approvals.decide(approvalId, { decision: 'approve', scope: 'once', by: home.ada });
+  await decideAsShown(elsewhere.approvals, approvalId, { decision: 'approve', scope: 'once', by: home.ada });
 
   await using again = await home.openAgain();
   const resumed = await again.approvals.ask(question);
@@ -34,7 +34,7 @@ test('expired while the daemon was down: it stays expired', async () => {
   home.approvals.close();
   await home.clock.advance(DEFAULT_APPROVAL_LIMITS.questionMs);
   await using again = await home.openAgain();
-  const late = await again.approvals.decide(approvalId, { decision: 'approve', scope: 'once', by: home.ada });
+  const late = await decideAsShown(again.approvals, approvalId, { decision: 'approve', scope: 'once', by: home.ada });
   expect(late).toEqual({ kind: 'conflict', state: 'expired' });
   const resumed = await again.approvals.ask(question);
   if (resumed.kind === 'refused') throw new Error(resumed.reason);
@@ -54,7 +54,11 @@ test('a policy that became stricter meanwhile is not met by the answer, nor by a
   }
   const onceOnly: Question = { ...question, needs: { ...question.needs, offer: 'once' } };
   expect(await home.approvals.covering(onceOnly)).toMatchObject({ code: 'stricter_policy' });
-  const { fell } = await home.approvals.redecide({ policySet: 'p2', decide: () => ({ kind: 'deny' }) });
+  const { fell } = await home.approvals.redecide({
+    policySet: 'p2',
+    decide: () => ({ kind: 'deny' }),
+    decideCard: () => ({ kind: 'deny' }),
+  });
   expect(fell).toHaveLength(1);
   expect(await home.approvals.covering(question)).toMatchObject({ kind: 'refused' });
   expect(await home.approvals.verifyForRun(question, id)).toMatchObject({ code: 'revoked' });
@@ -67,7 +71,11 @@ test('what was cancelled with its run is not approved afterwards', async () => {
   const waiting = home.approvals.wait(card);
   await home.approvals.cancelRun('stopped');
   expect(await waiting).toMatchObject({ kind: 'cancelled' });
-  const late = await home.approvals.decide(card.approvalId, { decision: 'approve', scope: 'once', by: home.ada });
+  const late = await decideAsShown(home.approvals, card.approvalId, {
+    decision: 'approve',
+    scope: 'once',
+    by: home.ada,
+  });
   expect(late).toEqual({ kind: 'conflict', state: 'cancelled' });
 });
 
@@ -79,7 +87,7 @@ test('a client that goes away leaves its question open, and gets the answer when
   const first = home.approvals.wait(card, { signal: gone.signal });
   gone.abort();
   expect(await first).toMatchObject({ kind: 'parked', key: 'mine' });
-  await home.approvals.decide(card.approvalId, { decision: 'deny', reason: 'No.', by: home.ada });
+  await decideAsShown(home.approvals, card.approvalId, { decision: 'deny', reason: 'No.', by: home.ada });
   const resumed = await home.asked(question);
   expect(await home.approvals.wait(resumed)).toMatchObject({ kind: 'denied', reason: 'No.' });
 });

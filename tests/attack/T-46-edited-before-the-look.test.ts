@@ -1,6 +1,6 @@
 // T-46: a row is edited before the human looks, so that a yes reaches further than what was shown.
 import { type Effect, parseStatement, type Question, signedBytes } from '@palyra/approvals';
-import { sampleQuestion } from '@palyra/testkit';
+import { decideAsShown, draftAsShown, sampleQuestion } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 import { temporaryApprovals } from './temporary-approvals.ts';
 
@@ -23,7 +23,7 @@ test.each<[string, string, Question]>([
   await using home = await temporaryApprovals();
   const { approvalId } = await home.asked(sampleQuestion());
   home.writeRows(sql);
-  await home.approvals.decide(approvalId, { decision: 'approve', scope: 'session', by: home.ada });
+  await decideAsShown(home.approvals, approvalId, { decision: 'approve', scope: 'session', by: home.ada });
   expect(await home.approvals.covering(wider)).toMatchObject({ kind: 'refused' });
 });
 
@@ -34,7 +34,7 @@ test('the rule for always is what was shown and signed, whatever the row says', 
   home.writeRows(
     `update approvals set workspace = 'bank', effects = replace(effects, 'api.example.com', 'evil.example')`,
   );
-  const text = await home.approvals.draft(approvalId, { decision: 'approve', scope: 'always', by: home.ada });
+  const text = await draftAsShown(home.approvals, approvalId, { decision: 'approve', scope: 'always', by: home.ada });
   expect(parseStatement(text)?.pattern).toMatchObject({ workspace: 'shop', effects: question.effects });
   const outcome = await home.approvals.record({ text, signature: await home.ada.sign(signedBytes(text)) });
   expect(outcome).toMatchObject({ alwaysHere: { workspace: 'shop', effects: question.effects } });
@@ -46,7 +46,7 @@ test('an answer that the policy does not offer is not offered by a row', async (
   const { approvalId } = await home.asked(question);
   home.writeRows(`update approvals set needs = replace(needs, '"offer":"once"', '"offer":"always"')`);
   for (const scope of ['session', 'always'] as const) {
-    const outcome = await home.approvals.decide(approvalId, { decision: 'approve', scope, by: home.ada });
+    const outcome = await decideAsShown(home.approvals, approvalId, { decision: 'approve', scope, by: home.ada });
     expect(outcome).toMatchObject({ kind: 'refused', code: 'not_offered' });
   }
 });
@@ -66,7 +66,7 @@ test.each([
     const { prompt } = home.readRow('select prompt from approvals where id = ?', approvalId);
     expect(prompt).toContain(honest);
     home.writeRows('update approvals set prompt = replace(prompt, ?, ?) where id = ?', honest, edited, approvalId);
-    await home.approvals.decide(approvalId, { decision: 'approve', scope, by: home.ada });
+    await decideAsShown(home.approvals, approvalId, { decision: 'approve', scope, by: home.ada });
     expect(await home.approvals.verifyForRun(question, approvalId)).toMatchObject({ kind: 'refused' });
   }
 });
@@ -80,7 +80,11 @@ test('words that say less than what they stand for are not decided upon beyond o
   );
   const { prompt } = home.readRow('select prompt from approvals');
   expect(prompt).toContain('evil.example');
-  const outcome = await home.approvals.decide(approvalId, { decision: 'approve', scope: 'session', by: home.ada });
+  const outcome = await decideAsShown(home.approvals, approvalId, {
+    decision: 'approve',
+    scope: 'session',
+    by: home.ada,
+  });
   expect(outcome).toMatchObject({ kind: 'refused' });
   expect(await home.approvals.covering(sampleQuestion({ effects: [EVIL] }))).toMatchObject({ kind: 'refused' });
 });
@@ -95,17 +99,17 @@ test('a grant whose prompt was exchanged since is not what was signed', async ()
 test('a vote that somebody wrote makes no second person, and a no that was set back stays one', async () => {
   await using home = await temporaryApprovals();
   const { approvalId } = await home.asked(sampleQuestion({ needs: { approvers: 2 } }));
-  const text = await home.approvals.draft(approvalId, { decision: 'approve', scope: 'always', by: home.bob });
+  const text = await draftAsShown(home.approvals, approvalId, { decision: 'approve', scope: 'always', by: home.bob });
   home.writeRows(`insert into approval_votes values (?, 'bob', ?, ?)`, approvalId, text, new Uint8Array(64));
   home.writeRows('update approvals set votes = 1');
   const always = { decision: 'approve', scope: 'always' } as const;
-  const outcome = await home.approvals.decide(approvalId, { ...always, by: home.ada });
+  const outcome = await decideAsShown(home.approvals, approvalId, { ...always, by: home.ada });
   expect(outcome).toEqual({ kind: 'counted', approvers: 1, needed: 2 });
 
   const denied = await home.asked(sampleQuestion({ argv: ['denied'] }));
-  await home.approvals.decide(denied.approvalId, { decision: 'deny', by: home.bob });
+  await decideAsShown(home.approvals, denied.approvalId, { decision: 'deny', by: home.bob });
   home.writeRows(`update approvals set state = 'pending', ended_at = null where id = ?`, denied.approvalId);
-  const late = await home.approvals.decide(denied.approvalId, { ...always, by: home.ada });
+  const late = await decideAsShown(home.approvals, denied.approvalId, { ...always, by: home.ada });
   expect(late).toEqual({ kind: 'conflict', state: 'denied' });
 });
 
@@ -113,7 +117,7 @@ test('the one vote of a card for two is no grant, nor an approval, whatever is d
   await using home = await temporaryApprovals();
   const question = sampleQuestion({ needs: { approvers: 2 } });
   const { approvalId } = await home.asked(question);
-  await home.approvals.decide(approvalId, { decision: 'approve', scope: 'session', by: home.ada });
+  await decideAsShown(home.approvals, approvalId, { decision: 'approve', scope: 'session', by: home.ada });
   home.writeRows(`update approvals set state = 'approved', scope = 'session'`);
   home.writeRows(
     `insert into approval_grants values ('01J00000000000000000000000', ?, 'agent:coder', 'shop', 'session 1', 'session',

@@ -1,7 +1,7 @@
 // T-46: an approval is replayed, widened or forged by writing its table, or what was signed is not what was shown.
 import { type DecisionStatement, parseStatement, type Question, signedBytes, statementText } from '@palyra/approvals';
 import { type ApprovalId, sha256Hex } from '@palyra/primitives';
-import { sampleQuestion, usePermit } from '@palyra/testkit';
+import { decideAsShown, draftAsShown, sampleQuestion, usePermit } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 import { type AttackedApprovals, temporaryApprovals } from './temporary-approvals.ts';
 
@@ -12,7 +12,7 @@ test('a row that says approved approves nothing', async () => {
   for (const ended of ['pending', 'denied', 'cancelled'] as const) {
     const question = sampleQuestion({ argv: [ended] });
     const card = await home.asked(question);
-    if (ended === 'denied') await home.approvals.decide(card.approvalId, { decision: 'deny', by: home.ada });
+    if (ended === 'denied') await decideAsShown(home.approvals, card.approvalId, { decision: 'deny', by: home.ada });
     if (ended === 'cancelled') await home.approvals.cancel(card);
     home.writeRows(`update approvals set state = 'approved', votes = 9, scope = 'once' where id = ?`, card.approvalId);
     expect(await home.approvals.wait(card)).toMatchObject({ kind: 'approved' });
@@ -24,7 +24,7 @@ test('a statement that nobody signed, or somebody else, is worth nothing', async
   await using home = await temporaryApprovals();
   const question = sampleQuestion();
   const { approvalId } = await home.asked(question);
-  const text = await home.approvals.draft(approvalId, { decision: 'approve', scope: 'once', by: home.ada });
+  const text = await draftAsShown(home.approvals, approvalId, { decision: 'approve', scope: 'once', by: home.ada });
   const mallory = home.credentials.issue('mallory', { person: 'mallory', kind: 'agent' });
   const signatures = [
     new Uint8Array(64),
@@ -140,7 +140,7 @@ test('a prompt that was changed before the approver looked is found when the cal
   const { approvalId } = await home.asked(question);
   home.writeRows(`update approvals set prompt = replace(prompt, 'rm -rf /srv', 'ls')`);
   expect((await home.approvals.get(approvalId)).prompt.what.action.text).toBe('ls');
-  const outcome = await home.approvals.decide(approvalId, { decision: 'approve', scope: 'once', by: home.ada });
+  const outcome = await decideAsShown(home.approvals, approvalId, { decision: 'approve', scope: 'once', by: home.ada });
   expect(outcome).toMatchObject({ kind: 'decided' });
   expect(await home.approvals.verifyForRun(question, approvalId)).toMatchObject({ code: 'other_prompt' });
 });
@@ -168,7 +168,6 @@ test('a decider cannot sign more than the question offers', async () => {
     { pattern: { ...pattern, principal: 'agent:other' } },
     { pattern: { ...pattern, effects: [...pattern.effects, { kind: 'path', path: '/', mode: 'write' }] } },
     { subject: sha256Hex('another') },
-    { prompt: sha256Hex('another') },
     { origin: 'palyra/another' },
     { decided_at: honest.decided_at + 60_000, expires_at: honest.expires_at + 60_000 },
     { decider: 'bob' },
@@ -180,11 +179,17 @@ test('a decider cannot sign more than the question offers', async () => {
     const signature = await home.ada.sign(signedBytes(text));
     expect([change, await home.approvals.record({ text, signature })]).toMatchObject([change, REFUSED]);
   }
+  const aboutAnother = statementText({ ...honest, prompt: sha256Hex('another') });
+  const signature = await home.ada.sign(signedBytes(aboutAnother));
+  expect(await home.approvals.record({ text: aboutAnother, signature })).toEqual({
+    kind: 'conflict',
+    state: 'changed',
+  });
   expect(await home.approvals.get(approvalId)).toMatchObject({ state: 'pending' });
 });
 
 async function statementOf(home: AttackedApprovals, id: ApprovalId): Promise<DecisionStatement> {
-  const text = await home.approvals.draft(id, { decision: 'approve', scope: 'session', by: home.ada });
+  const text = await draftAsShown(home.approvals, id, { decision: 'approve', scope: 'session', by: home.ada });
   const statement = parseStatement(text);
   if (statement === undefined) throw new Error('The draft is not a statement.');
   return statement;

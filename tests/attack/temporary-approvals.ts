@@ -8,6 +8,7 @@ import {
   createFakeClock,
   createFakeCredentials,
   createTemporaryHome,
+  decideAsShown,
   type FakeClock,
   openApprovalsHome,
 } from '@palyra/testkit';
@@ -60,7 +61,7 @@ export async function temporaryApprovals(options: ApprovalsHomeOptions = {}): Pr
     asked,
     async approved(question, scope = 'once') {
       const { approvalId } = await asked(question);
-      requireDecided(await home.approvals.decide(approvalId, { decision: 'approve', scope, by: ada }));
+      requireDecided(await decideAsShown(home.approvals, approvalId, { decision: 'approve', scope, by: ada }));
       return approvalId;
     },
     async [Symbol.asyncDispose]() {

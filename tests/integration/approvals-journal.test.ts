@@ -9,6 +9,7 @@ import {
   approvalPrograms,
   type CommitWithRecord,
   openApprovals,
+  signedBytes,
 } from '@palyra/approvals';
 import {
   type CallerDraft,
@@ -26,6 +27,8 @@ import {
   createFakeCredentials,
   createSampleCalls,
   createTemporaryHome,
+  decideAsShown,
+  draftAsShown,
   requirePermit,
   SAMPLE_SNAPSHOT,
   sampleQuestion,
@@ -63,8 +66,8 @@ test('questions, answers, grants and uses share their commits with the journal, 
   const asked = await approvals.ask(question);
   await approvals.ask({ ...question, key: 'another that waits' });
   if (asked.kind === 'refused') throw new Error(asked.reason);
-  await approvals.decide(asked.approvalId, { decision: 'approve', scope: 'session', by: ada });
-  const late = await approvals.decide(asked.approvalId, { decision: 'deny', by: ada });
+  await decideAsShown(approvals, asked.approvalId, { decision: 'approve', scope: 'session', by: ada });
+  const late = await decideAsShown(approvals, asked.approvalId, { decision: 'deny', by: ada });
   expect(late).toEqual({ kind: 'conflict', state: 'approved' });
 
   const permit = requirePermit(await approvals.verifyForRun(question, asked.approvalId));
@@ -90,7 +93,7 @@ test('questions, answers, grants and uses share their commits with the journal, 
   await database.close();
 });
 
-test('what the journal has as used or revoked stays so, also when its row is set back while nobody runs', async () => {
+test('what the journal has as used, revoked or denied stays so, also when its row is set back while nobody runs', async () => {
   await using home = await createTemporaryHome();
   const keyDirectory = join(home.path, 'identity');
   await mkdir(keyDirectory, { mode: 0o700 });
@@ -98,6 +101,7 @@ test('what the journal has as used or revoked stays so, also when its row is set
   const ada = credentials.issue('ada laptop', { person: 'ada' });
   const clock = createFakeClock();
   const [once, standing] = [sampleQuestion({ argv: ['once'] }), sampleQuestion({ argv: ['standing'] })];
+  const denied = sampleQuestion({ argv: ['denied'], effects: [] });
   const open = async () => {
     const database = await openDatabase<JournalSchema & ApprovalsSchema>({
       location: { kind: 'sqlite', path: join(home.path, 'palyra.db') },
@@ -122,7 +126,7 @@ test('what the journal has as used or revoked stays so, also when its row is set
     const asked = await before.approvals.ask(question);
     if (asked.kind === 'refused') throw new Error(asked.reason);
     ids.push(asked.approvalId);
-    await before.approvals.decide(asked.approvalId, { decision: 'approve', scope, by: ada });
+    await decideAsShown(before.approvals, asked.approvalId, { decision: 'approve', scope, by: ada });
     const { steps, notifications, events, grantIds } = requirePermit(
       await before.approvals.verifyForRun(question, asked.approvalId),
     );
@@ -130,11 +134,20 @@ test('what the journal has as used or revoked stays so, also when its row is set
     await before.journal.append(ACTOR, drafts, { steps, notifications });
     for (const grantId of grantIds) await before.approvals.revoke({ grantId, by: 'ada' });
   }
+  const no = await before.approvals.ask(denied);
+  if (no.kind === 'refused') throw new Error(no.reason);
+  const yes = { decision: 'approve', scope: 'once', by: ada } as const;
+  const late = await draftAsShown(before.approvals, no.approvalId, yes);
+  await decideAsShown(before.approvals, no.approvalId, { decision: 'deny', by: ada });
   before.approvals.close();
   await before.database.close();
   const file = new DatabaseSync(join(home.path, 'palyra.db'));
   file.exec(`update approvals set used_at = null, used_by = null`);
-  file.exec(`update approval_grants set state = 'live', ended_at = null`);
+  // Under another id, too; and a yes that came too late takes the place of the no.
+  file.exec(`update approval_grants set state = 'live', ended_at = null, id = '01J00000000000000000000000'`);
+  file.exec(`update approvals set state = 'approved', scope = 'once', votes = 1 where state = 'denied'`);
+  const put = file.prepare('update approval_votes set statement = ?, signature = ? where approval_id = ?');
+  put.run(late, await ada.sign(signedBytes(late)), no.approvalId);
   file.close();
 
   const after = await open();
@@ -142,6 +155,7 @@ test('what the journal has as used or revoked stays so, also when its row is set
   expect(await after.approvals.verifyForRun(once, usedId)).toMatchObject({ code: 'already_used' });
   expect(await after.approvals.verifyForRun(standing, revokedId)).toMatchObject({ code: 'revoked' });
   expect(await after.approvals.covering(standing)).toMatchObject({ kind: 'refused' });
+  expect(await after.approvals.verifyForRun(denied, no.approvalId)).toMatchObject({ kind: 'refused' });
   after.approvals.close();
   await after.database.close();
 });
@@ -161,10 +175,12 @@ async function allDraftsOf(events: readonly ApprovalEvent[], journal: Journal): 
 /** A yes for one use is recorded as a grant of itself: the journal has no other entry for a use. */
 function spentIn(journal: Journal): ApprovalsDeps['isSpent'] {
   return async (id) => {
-    const { entries } = await journal.query({ kinds: ['grant'], limit: 1_000 });
-    return entries.some(({ data }) => {
-      const { grant_id, change, scope } = data as Readonly<Record<string, unknown>>;
-      return grant_id === id && (change === 'revoked' || (change === 'used' && scope === 'once'));
+    const { entries } = await journal.query({ kinds: ['grant', 'approval.decided'], limit: 1_000 });
+    return entries.some(({ kind, data }) => {
+      const { approval_id, change, scope, outcome } = data as Readonly<Record<string, unknown>>;
+      if (approval_id !== id) return false;
+      if (kind === 'approval.decided') return outcome !== 'approved';
+      return change === 'revoked' || (change === 'used' && scope === 'once');
     });
   };
 }

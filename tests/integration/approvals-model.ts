@@ -7,6 +7,8 @@ export interface ApprovalsModel {
   denials: number;
   deniedAt: number;
   coolingUntil: number;
+  /** The most calls that waited on other cards and were let go by one answer. */
+  mostReleased: number;
 }
 
 export interface ModelCard {
@@ -68,7 +70,7 @@ export function unfit(subject: number, person: string): 'own_proposal' | 'assura
 }
 
 export function createModel(): ApprovalsModel {
-  return { cards: [], grants: [], denials: 0, deniedAt: Number.NEGATIVE_INFINITY, coolingUntil: 0 };
+  return { cards: [], grants: [], denials: 0, deniedAt: Number.NEGATIVE_INFINITY, coolingUntil: 0, mostReleased: 0 };
 }
 
 export function stateOf(card: ModelCard, now: number): ApprovalState {
@@ -81,12 +83,12 @@ export function askOf(
   { subject, session }: Pick<ModelCard, 'subject' | 'session'>,
   now: number,
 ): ModelCard | 'new' | 'denied_before' | 'cooling_down' | 'too_many_pending' {
+  if (model.coolingUntil > now) return 'cooling_down';
   const equal = model.cards.filter((card) => card.subject === subject && card.session === session);
   const open = equal.find((card) => stateOf(card, now) === 'pending');
   if (open !== undefined) return open;
   if (equal.some((card) => card.state === 'denied' && card.endedAt > now - LIMITS.denialHoldsMs))
     return 'denied_before';
-  if (model.coolingUntil > now) return 'cooling_down';
   const pending = model.cards.filter((card) => stateOf(card, now) === 'pending').length;
   return pending >= LIMITS.pendingPerPrincipal ? 'too_many_pending' : 'new';
 }
@@ -130,12 +132,25 @@ export function approve(
 }
 
 function release(model: ApprovalsModel, grant: ModelGrant, now: number): void {
+  let released = 0;
   for (const card of model.cards) {
     if (stateOf(card, now) !== 'pending' || !isGoodFor(grant, card)) continue;
     card.state = 'approved';
     card.endedAt = now;
     card.viaGrant = true;
+    released += card.askers.size;
   }
+  model.mostReleased = Math.max(model.mostReleased, released);
+}
+
+/** After a policy change: open questions that the new set answers, or asks with other demands, end. */
+export function endOpen(model: ApprovalsModel, isEnded: (card: ModelCard) => boolean, now: number): readonly string[] {
+  const ended = model.cards.filter((card) => stateOf(card, now) === 'pending' && isEnded(card));
+  for (const card of ended) {
+    card.state = 'superseded';
+    card.endedAt = now;
+  }
+  return ended.map(({ id }) => id);
 }
 
 /** The same for releasing and for using. */

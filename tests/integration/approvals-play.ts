@@ -11,6 +11,7 @@ import {
 import type { ApprovalId, GrantId } from '@palyra/primitives';
 import {
   type ApprovalsHome,
+  decideAsShown,
   type FakeClock,
   recordInTables,
   SAMPLE_ORIGIN,
@@ -28,6 +29,7 @@ import {
   createModel,
   deny,
   EFFECT_OF,
+  endOpen,
   isCovered,
   LIMITS,
   type ModelCard,
@@ -125,7 +127,7 @@ function waitFor(play: Play, card: ModelCard, asked: Asked): void {
 export async function playApprove(play: Play, card: ModelCard, who: number, scope: DecisionScope): Promise<void> {
   const by = play.people[who % 2] as Decider;
   const now = play.clock.now();
-  const outcome = await play.approvals.decide(card.id as ApprovalId, { decision: 'approve', scope, by });
+  const outcome = await decideAsShown(play.approvals, card.id as ApprovalId, { decision: 'approve', scope, by });
   const state = stateOf(card, now);
   const why = unfit(card.subject, by.person);
   if (state !== 'pending') expect(outcome).toEqual({ kind: 'conflict', state });
@@ -141,7 +143,7 @@ export async function playApprove(play: Play, card: ModelCard, who: number, scop
 
 export async function playDeny(play: Play, card: ModelCard, who: number): Promise<void> {
   const by = play.people[who % 2] as Decider;
-  const outcome = await play.approvals.decide(card.id as ApprovalId, { decision: 'deny', by });
+  const outcome = await decideAsShown(play.approvals, card.id as ApprovalId, { decision: 'deny', by });
   const state = stateOf(card, play.clock.now());
   if (state !== 'pending') expect(outcome).toEqual({ kind: 'conflict', state });
   else if (ASKED_BY[card.subject] === by.person) expect(outcome).toMatchObject({ code: 'own_proposal' });
@@ -149,6 +151,17 @@ export async function playDeny(play: Play, card: ModelCard, who: number): Promis
     expect(outcome).toMatchObject({ kind: 'decided', state: 'denied' });
     deny(play.model, card, play.clock.now());
   }
+}
+
+/** Several calls wait for the same effect on cards of their own, one of them is answered for a time, and all run. */
+export async function playCrowd(play: Play, session: number): Promise<void> {
+  for (const subject of [0, 1, 1, 4]) await playAsk(play, { subject, session });
+  const now = play.clock.now();
+  const crowd = play.model.cards.filter((card) => stateOf(card, now) === 'pending' && EFFECT_OF[card.subject] === 0);
+  const [first] = crowd;
+  // Bob is known well enough for all of them.
+  if (first !== undefined) await playApprove(play, first, 1, 'timeboxed');
+  for (const card of crowd) await playRun(play, card);
 }
 
 /** A yes and a no at once: whoever wins, there is one winner, and the other is told how it ended. */
@@ -160,8 +173,8 @@ export async function playRace(play: Play, card: ModelCard): Promise<void> {
   const before = stateOf(card, now);
   const id = card.id as ApprovalId;
   const [yes, no] = await Promise.all([
-    play.approvals.decide(id, { decision: 'approve', scope: 'once', by: ada }),
-    play.approvals.decide(id, { decision: 'deny', by: bob }),
+    decideAsShown(play.approvals, id, { decision: 'approve', scope: 'once', by: ada }),
+    decideAsShown(play.approvals, id, { decision: 'deny', by: bob }),
   ]);
   if (before !== 'pending') {
     const conflict = { kind: 'conflict', state: before };
@@ -213,14 +226,23 @@ export async function playPolicy(play: Play, effect: number, answer: 'deny' | 's
   play.count += 1;
   const now = play.clock.now();
   const stricter = { kind: 'ask', needs: { approvers: 2, assurance: 'same_host_key', offer: 'session' } } as const;
-  const { fell } = await play.approvals.redecide({
+  const { fell, superseded } = await play.approvals.redecide({
     policySet: `${play.principal} ${play.count}`,
     decide({ grantId }) {
       const mine = play.model.grants.find(({ id }) => id === grantId);
       if (mine?.effect !== effect) return { kind: 'allow' };
       return answer === 'deny' ? { kind: 'deny' } : stricter;
     },
+    decideCard({ approvalId, prompt: { needs } }) {
+      const mine = play.model.cards.find(({ id }) => id === approvalId);
+      const { approvers, assurance, offer } = needs;
+      if (EFFECT_OF[mine?.subject ?? -1] !== effect) return { kind: 'ask', needs: { approvers, assurance, offer } };
+      return answer === 'deny' ? { kind: 'deny' } : stricter;
+    },
   });
+  const isEnded = ({ subject }: ModelCard) =>
+    EFFECT_OF[subject] === effect && (answer === 'deny' || APPROVERS_OF[subject] !== 2);
+  expect(superseded.toSorted()).toEqual(endOpen(play.model, isEnded, now).toSorted());
   const expected = play.model.grants.filter(
     ({ state, until, people, ...grant }) =>
       state === 'live' && until > now && grant.effect === effect && (answer === 'deny' || people.length < 2),

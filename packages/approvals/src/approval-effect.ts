@@ -1,5 +1,6 @@
-import { canonicalJson, inspectHost, type Sha256Hex, visibleText } from '@palyra/primitives';
+import { canonicalJson, inspectHost, type Sha256Hex } from '@palyra/primitives';
 import { ApprovalError } from './approval-error.ts';
+import { createPage, type Page, showWord } from './prompt/page.ts';
 
 /**
  * What a call does outside its box, as the sandbox plan has it. A grant covers effects, never commands: there is no
@@ -32,39 +33,32 @@ export function covers(granted: readonly Effect[], needed: readonly Effect[]): b
   return areGrantable(needed) && needed.every((effect) => granted.some((each) => coversOne(each, effect)));
 }
 
-/** For people. Everything in it is made visible. */
+/** For people. Everything in it is made visible, and names are quoted. */
 export function effectInWords(effect: Effect): string {
+  return writeEffect(effect, createPage());
+}
+
+/** What has no room is counted by the page. */
+export function writeEffect(effect: Effect, page: Page): string {
   switch (effect.kind) {
     case 'host': {
-      const to = `connections to ${inspectHost(effect.host).shown} port ${effect.port}`;
-      return effect.secret === null ? to : `${to} with the secret ${show(effect.secret)}`;
+      const to = `connections to ${page.text(inspectHost(effect.host).shown)} port ${effect.port}`;
+      return effect.secret === null ? to : `${to} with the secret ${page.name(effect.secret)}`;
     }
     case 'path':
-      return `${effect.mode === 'write' ? 'writing' : 'reading'} ${show(effect.path)} and everything below it`;
+      return `${effect.mode === 'write' ? 'writing' : 'reading'} ${page.name(effect.path)} and everything below it`;
     case 'upstream':
-      return `the tool ${show(effect.tool)} of ${show(effect.server)} at definition ${effect.definition}`;
+      return `the tool ${page.name(effect.tool)} of ${page.name(effect.server)} at definition ${effect.definition}`;
     case 'argv':
-      return `exactly the command ${commandLine(effect.argv)} in ${show(effect.cwd)}, outside the box`;
+      return `exactly the command ${page.command(effect.argv)} in ${page.name(effect.cwd)}, outside the box`;
     case 'once':
-      return show(effect.what);
+      return page.text(effect.what);
   }
 }
 
 /** The words of a command, one quoted text each, so that nobody takes two for one. */
 export function commandLine(argv: readonly string[]): string {
-  return argv.map(quotedWord).join(' ');
-}
-
-const PLAIN_WORD = /^[A-Za-z0-9_/.:=@%+,-]+$/;
-
-function quotedWord(word: string): string {
-  if (PLAIN_WORD.test(word)) return word;
-  // SECURITY: T-08 — a quote within a word would end it early for the reader; our escapes are the only single backslashes.
-  return `'${visibleText(word).replaceAll("'", String.raw`\u{27}`)}'`;
-}
-
-function show(text: string): string {
-  return visibleText(text, { maxCharacters: 1_000 });
+  return argv.map((word) => showWord(word, Number.MAX_SAFE_INTEGER).text).join(' ');
 }
 
 function isGrantable({ kind }: Effect): boolean {

@@ -21,6 +21,7 @@ export const APPROVAL_REFUSALS = {
   cooling_down: 'This agent was denied several times in a row, so nobody is asked for a while.',
   too_many_pending: 'Too many questions of this principal are open.',
   too_many_questions: 'This principal has asked too many questions of late.',
+  too_many_waiting: 'Too many calls wait for the same answer.',
   denied_before: 'The very same question was denied a short while ago.',
 
   agent_cannot_decide: 'An agent credential cannot decide.',
@@ -36,7 +37,7 @@ export const APPROVAL_REFUSALS = {
   other_prompt: 'What the approver was shown is not what would run.',
   too_few_people: 'The policy wants more people to approve.',
   approval_expired: 'The approval does not hold any more.',
-  already_used: 'The approval was for one use, and it was used.',
+  already_used: 'The approval was for one use, which it had, or its question ended without it.',
   revoked: 'The grant was revoked.',
   stricter_policy: 'The policy no longer offers what was granted.',
 } as const;

@@ -17,8 +17,20 @@ export interface ApprovalLimits {
   readonly coolDownAfter: number;
   readonly denialWindowMs: number;
   readonly coolDownMs: number;
+  /** How many calls may wait for one answer. */
+  readonly waitingPerCard: number;
+  /** How far the clock of whoever signs a yes may be from that of whoever asked or records it. */
+  readonly clockSkewMs: number;
   /** For so long a denial answers the very same question when it is asked again. */
   readonly denialHoldsMs: number;
+}
+
+/** The section `approvals` of palyra.toml, as far as it sets limits. */
+export interface ApprovalSettings {
+  readonly timeout_minutes: number;
+  readonly timeboxed_hours: number;
+  readonly questions_per_hour: number;
+  readonly cool_down_minutes: number;
 }
 
 const MINUTE = 60_000;
@@ -36,4 +48,18 @@ export const DEFAULT_APPROVAL_LIMITS: ApprovalLimits = {
   denialWindowMs: 30 * MINUTE,
   coolDownMs: 10 * MINUTE,
   denialHoldsMs: 10 * MINUTE,
+  waitingPerCard: 128,
+  clockSkewMs: 5_000,
 };
+
+/** What the operator set, over the defaults. */
+export function limitsOf(settings: ApprovalSettings): ApprovalLimits {
+  return {
+    ...DEFAULT_APPROVAL_LIMITS,
+    questionMs: settings.timeout_minutes * MINUTE,
+    timeboxMs: settings.timeboxed_hours * HOUR,
+    questionsPerWindow: settings.questions_per_hour,
+    questionWindowMs: HOUR,
+    coolDownMs: settings.cool_down_minutes * MINUTE,
+  };
+}

@@ -31,6 +31,7 @@ export type ApprovalEvent =
       readonly approvalId: ApprovalId;
       readonly principal: string;
       readonly session: string;
+      /** One that ended without a yes is spent from then on. */
       readonly outcome: 'approved' | 'denied' | 'expired' | 'cancelled';
       readonly scope?: DecisionScope;
       readonly statement?: SignedStatement;
@@ -47,7 +48,7 @@ export type ApprovalEvent =
     }
   | {
       readonly kind: 'grant';
-      /** A revoked grant is spent from then on; one that is used is not. */
+      /** With a revoked grant its approval is spent from then on; one that is used is not. */
       readonly change: 'issued' | 'used' | 'revoked' | 'expired';
       readonly grantId: GrantId;
       readonly approvalId: ApprovalId;
@@ -72,4 +73,6 @@ export interface ApprovalContext {
   readonly limits: ApprovalLimits;
   readonly verify: VerifySignature;
   readonly spent: SpentMemory;
+  /** For how long something spent is remembered. */
+  readonly spentForMs: number;
 }

@@ -20,6 +20,8 @@ test('the page says the limits as they are', () => {
     coolDownMs,
     denialHoldsMs,
     denialWindowMs,
+    waitingPerCard,
+    clockSkewMs,
   } = DEFAULT_APPROVAL_LIMITS;
   const rows = [
     `| a question stays open | ${questionMs / 60_000} minutes |`,
@@ -28,6 +30,8 @@ test('the page says the limits as they are', () => {
     `| denials in a row (within ${denialWindowMs / 60_000} minutes) before a pause | ${coolDownAfter} |`,
     `| pause | ${coolDownMs / 60_000} minutes |`,
     `| a denial answers the very same question again | ${denialHoldsMs / 60_000} minutes |`,
+    `| calls that wait for one answer | ${waitingPerCard} |`,
+    `| clocks of a yes may differ by | ${clockSkewMs / 1_000} seconds |`,
   ];
   for (const row of rows) expect(PAGE).toContain(row);
 });

@@ -1,27 +1,31 @@
-import { type ApprovalId, canonicalJson, type Sha256Hex } from '@palyra/primitives';
-import { program, statement } from '@palyra/storage';
+import { canonicalJson, type Sha256Hex } from '@palyra/primitives';
+import { program } from '@palyra/storage';
+import { areGrantable } from './approval-effect.ts';
 import { ApprovalError, type Refused, refused } from './approval-error.ts';
 import type { ApprovalContext } from './approval-record.ts';
+import { coolingDown, overBudget } from './ask-budget.ts';
+import { type Asked, askedAs, askerOf } from './asked.ts';
 import { shownReason } from './deny-reason.ts';
 import { expireDue } from './expire-due.ts';
-import { describeQuestion, makePrompt, promptText, questionDigest } from './prompt/prompt-record.ts';
+import { join } from './join-card.ts';
+import {
+  type ApprovalPromptRecord,
+  describeQuestion,
+  makePrompt,
+  promptText,
+  questionDigest,
+} from './prompt/prompt-record.ts';
 import { checkQuestion, type Question } from './question.ts';
 import { leaveUnlessServed } from './serve-key.ts';
-import { type ApprovalRow, ASKED_CHANNEL, type AskerRow } from './store/approvals-schema.ts';
+import { type ApprovalRow, ASKED_CHANNEL } from './store/approvals-schema.ts';
 import { ASK_PROGRAM, type AskInput } from './store/ask-program.ts';
 
-/** A question that is before humans, or was: waiting for it tells which. */
-export interface Asked {
-  readonly kind: 'asked';
-  readonly approvalId: ApprovalId;
-  readonly principal: string;
-  readonly key: string;
-  readonly expiresAt: number;
-  /** `joined`: somebody had asked the same already; `resumed`: this key had. */
-  readonly how: 'new' | 'joined' | 'resumed';
-}
-
-export type AskRefusal = 'cooling_down' | 'too_many_pending' | 'too_many_questions' | 'denied_before';
+export type AskRefusal =
+  | 'cooling_down'
+  | 'too_many_pending'
+  | 'too_many_questions'
+  | 'too_many_waiting'
+  | 'denied_before';
 export type AskOutcome = Asked | Refused<AskRefusal>;
 
 /** Each try sees what made the last one fail, so more than a few mean that cards come and go all the time. */
@@ -61,7 +65,8 @@ async function openCard(question: Question, subject: Sha256Hex, context: Approva
     credential: question.credential,
     policy_set: question.policy.set,
     prompt: promptText(prompt),
-    effects: canonicalJson(question.effects),
+    // Only to find what an answer might cover as well; what can be granted has been shown whole.
+    effects: canonicalJson(isWidenable(prompt, question) ? question.effects : []),
     needs: canonicalJson({ ...question.needs }),
     votes: 0,
     scope: null,
@@ -83,8 +88,8 @@ async function openCard(question: Question, subject: Sha256Hex, context: Approva
   return { kind: 'asked', approvalId, principal, key, expiresAt, how: 'new' };
 }
 
-function askerOf({ subject, key, credential, run }: Question, approvalId: string, askedAt: number): AskerRow {
-  return { principal: subject.principal, key, approval_id: approvalId, credential, run, asked_at: askedAt };
+function isWidenable({ what }: ApprovalPromptRecord, { effects }: Question): boolean {
+  return what.left_out === 0 && areGrantable(effects);
 }
 
 /** In the order of the writer's program; undefined when the reason is gone again. */
@@ -95,6 +100,7 @@ async function whyNotOpened(
 ): Promise<AskOutcome | undefined> {
   return (
     (await resume(question, subject, context)) ??
+    (await coolingDown(question, context)) ??
     (await joinOrRefuse(question, subject, context)) ??
     (await overBudget(question, context))
   );
@@ -119,14 +125,6 @@ async function resume(question: Question, subject: Sha256Hex, context: ApprovalC
   return (await leaveUnlessServed(found, question, context)) ? undefined : askedAs(found, question, 'resumed');
 }
 
-function askedAs(
-  row: Pick<ApprovalRow, 'id' | 'expires_at'>,
-  { subject: { principal }, key }: Question,
-  how: Asked['how'],
-): Asked {
-  return { kind: 'asked', approvalId: row.id as ApprovalId, principal, key, expiresAt: row.expires_at, how };
-}
-
 async function joinOrRefuse(
   question: Question,
   subject: Sha256Hex,
@@ -149,59 +147,4 @@ async function joinOrRefuse(
     .orderBy('ended_at', 'desc')
     .executeTakeFirst();
   return denied === undefined ? undefined : refused('denied_before', shownReason(denied.reason) ?? undefined);
-}
-
-/** SECURITY: T-47 — the same question in other words of the agent's is the same card; nobody is asked twice. */
-async function join(
-  card: Pick<ApprovalRow, 'id' | 'expires_at'>,
-  question: Question,
-  { database, clock }: ApprovalContext,
-): Promise<Asked | undefined> {
-  const now = clock.now();
-  const stillOpen = database.write
-    .updateTable('approvals')
-    .set({ state: 'pending' })
-    .where('id', '=', card.id)
-    .where('state', '=', 'pending')
-    .where('expires_at', '>', now);
-  const asker = database.write
-    .insertInto('approval_askers')
-    .values(askerOf(question, card.id, now))
-    .onConflict((conflict) => conflict.doNothing());
-  const outcome = await database.commit({
-    steps: [statement(stillOpen, { rows: 1 }), statement(asker, { rows: 1 })],
-    // Whoever shows the card may show how many wait for it.
-    notifications: [{ channel: ASKED_CHANNEL, payload: card.id }],
-  });
-  return outcome.kind === 'conflict' ? undefined : askedAs(card, question, 'joined');
-}
-
-/** SECURITY: T-47 — an agent that is refused again and again, or asks all the time, stops being put through. */
-async function overBudget(
-  { subject: { principal } }: Question,
-  { database, clock, limits }: ApprovalContext,
-): Promise<Refused<AskRefusal> | undefined> {
-  const now = clock.now();
-  const cooling = await database.read
-    .selectFrom('approval_principals')
-    .select('cooling_until')
-    .where('principal', '=', principal)
-    .where('cooling_until', '>', now)
-    .executeTakeFirst();
-  if (cooling !== undefined)
-    return refused('cooling_down', `It may ask again in ${inSeconds(cooling.cooling_until - now)}.`);
-  const mine = database.read.selectFrom('approvals').select('id').where('principal', '=', principal);
-  const open = await mine
-    .where('state', '=', 'pending')
-    .where('expires_at', '>', now)
-    .limit(limits.pendingPerPrincipal)
-    .execute();
-  if (open.length >= limits.pendingPerPrincipal) return refused('too_many_pending');
-  const since = now - limits.questionWindowMs;
-  const recent = await mine.where('asked_at', '>', since).limit(limits.questionsPerWindow).execute();
-  return recent.length >= limits.questionsPerWindow ? refused('too_many_questions') : undefined;
-}
-
-function inSeconds(ms: number): string {
-  return `${Math.ceil(ms / 1000)} s`;
 }

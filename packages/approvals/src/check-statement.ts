@@ -20,13 +20,14 @@ export function checkStatement(
   if (said.origin !== origin || said.approval_id !== card.id || said.subject !== card.subject) {
     return refused('bad_statement');
   }
-  if (said.prompt !== promptDigest(card.prompt)) return refused('bad_statement', 'It is about another prompt.');
-  if (said.decided_at < card.asked_at || said.decided_at > clock.now()) {
-    return refused('bad_statement', 'It was made at a time when the question was not open.');
-  }
   if (said.decision === 'deny') {
+    // A no is taken whatever the clock of its device shows: it can only take away.
     const isShort = (said.reason?.length ?? 0) <= MOST_REASON;
     return said.pattern === null && said.scope === 'once' && isShort ? undefined : refused('bad_statement');
+  }
+  const { clockSkewMs } = limits;
+  if (said.decided_at < card.asked_at - clockSkewMs || said.decided_at > clock.now() + clockSkewMs) {
+    return refused('bad_statement', 'It was made at a time when the question was not open.');
   }
   if (!isAsShown(said, card.prompt)) return refused('not_offered');
   return said.expires_at <= said.decided_at + longestHold(said.scope, limits)

@@ -36,7 +36,8 @@ export async function coveringGrants(question: Question, context: ApprovalContex
     // Verifying takes longer than reading: only what would help is verified.
     if (!patternsSaid(row, basis.votes).some((pattern) => missing.some((effect) => coversOne(pattern, effect))))
       continue;
-    if (await context.spent.has(row.id)) continue;
+    // SECURITY: T-46 — by what was signed: a row can be given another id.
+    if (await context.spent.has(row.approval_id)) continue;
     const grant = await verifyGrant(row, basis, { proposer: question.credential, needs: question.needs }, context);
     if (grant.kind === 'valid' && isFor(grant.pattern, question)) used.push(grant);
   }
@@ -116,12 +117,12 @@ export function permitBy(grants: readonly VerifiedGrant[], context: ApprovalCont
 }
 
 /** SECURITY: T-05 — live in the very transaction that records the use, or the call does not begin. */
-function useGrant({ id }: GrantRow, { database, clock }: ApprovalContext): Step {
+function useGrant({ approval_id }: GrantRow, { database, clock }: ApprovalContext): Step {
   const now = clock.now();
   const update = database.write
     .updateTable('approval_grants')
     .set((set) => ({ uses: set('uses', '+', 1), last_used_at: now }))
-    .where('id', '=', id)
+    .where('approval_id', '=', approval_id)
     .where('state', '=', 'live')
     .where('expires_at', '>', now);
   return statement(update, { rows: 1 });

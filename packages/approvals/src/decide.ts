@@ -1,4 +1,4 @@
-import type { ApprovalId, GrantId } from '@palyra/primitives';
+import type { ApprovalId, GrantId, Sha256Hex } from '@palyra/primitives';
 import { StorageError } from '@palyra/storage';
 import type { Effect } from './approval-effect.ts';
 import { ApprovalError, type ApprovalRefusal, type Refused, refused } from './approval-error.ts';
@@ -29,11 +29,15 @@ export interface AlwaysHere {
   readonly effects: readonly Effect[];
 }
 
-/** What a human says. */
-export type HumanAnswer =
+/** What a human says, and to what. */
+export type HumanAnswer = {
+  /** `promptDigest` of the prompt that was on the screen, from whoever showed it: `PendingToolApproval.shown`. */
+  readonly shown: Sha256Hex;
+} & (
   | { readonly decision: 'approve'; readonly scope: DecisionScope; readonly ttlMs?: number }
   /** The reason reaches the agent. */
-  | { readonly decision: 'deny'; readonly reason?: string };
+  | { readonly decision: 'deny'; readonly reason?: string }
+);
 
 export type DecideOutcome =
   | {
@@ -48,8 +52,8 @@ export type DecideOutcome =
     }
   /** Said and signed, and more people are needed. */
   | { readonly kind: 'counted'; readonly approvers: number; readonly needed: number }
-  /** Somebody else was first, or its time was over. */
-  | { readonly kind: 'conflict'; readonly state: Exclude<ApprovalState, 'pending'> }
+  /** Somebody else was first, or its time was over; `changed`: the card is not what was shown, so look again. */
+  | { readonly kind: 'conflict'; readonly state: Exclude<ApprovalState, 'pending'> | 'changed' }
   | Refused<DecideRefusal>;
 
 export type DecideRefusal = Extract<
@@ -85,7 +89,8 @@ export async function draftDecision(
     scope,
     pattern: answer.decision === 'approve' ? reach.pattern : null,
     expires_at: now + holdsFor(answer, Math.min(reach.holdsMs, longestHold(scope, context.limits))),
-    prompt: promptDigest(card.prompt),
+    // SECURITY: T-46 — of what the human saw, not of what the row says by now; if they differ nobody takes the statement.
+    prompt: answer.shown,
     decider: person,
     credential,
     device,
@@ -97,6 +102,7 @@ export async function draftDecision(
 }
 
 function checkAnswer(answer: HumanAnswer): void {
+  if (!/^[0-9a-f]{64}$/.test(answer.shown)) throw invalidAnswer('shown is the digest of the prompt as it was shown.');
   if (answer.decision === 'approve') {
     const { ttlMs } = answer;
     if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs > 0)) {
@@ -136,8 +142,10 @@ export async function recordDecision(signed: SignedStatement, context: ApprovalC
   if (said === undefined) return refused('bad_statement');
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const card = await readCard(said.approval_id, context);
-    const ended = endedState(card, context.clock.now());
+    const ended = endedState(card, context.clock.now()) ?? (await recordedEnd(card, context));
     if (ended !== undefined) return { kind: 'conflict', state: ended };
+    // SECURITY: T-46 — a row that was changed while the human read it, and perhaps put back since.
+    if (said.prompt !== promptDigest(card.prompt)) return { kind: 'conflict', state: 'changed' };
     const outcome = await tryToRecord({ card, said, signed }, context);
     if (outcome !== undefined) return outcome;
   }
@@ -150,6 +158,11 @@ export async function recordDecision(signed: SignedStatement, context: ApprovalC
 function endedState(card: ApprovalRow, now: number): Exclude<ApprovalState, 'pending'> | undefined {
   if (card.state !== 'pending') return card.state;
   return card.expires_at <= now ? 'expired' : undefined;
+}
+
+/** SECURITY: T-05 — also when the row was set back to open: what ended without a yes takes none any more. */
+async function recordedEnd({ id }: ApprovalRow, { spent }: ApprovalContext): Promise<'denied' | undefined> {
+  return (await spent.has(id)) ? 'denied' : undefined;
 }
 
 interface SaidOfCard {
@@ -170,7 +183,9 @@ async function tryToRecord(answer: SaidOfCard, context: ApprovalContext): Promis
   const released = isLast(answer, before) ? await releasedCards(card, [voteRow(answer), ...before], context) : [];
   const { unit, events, outcome } = decisionUnit({ ...answer, votes: before, released }, context);
   const committed = await commitUnlessTaken(() => context.commit(unit, events));
-  return committed === 'taken' || committed.kind === 'conflict' ? undefined : outcome;
+  if (committed === 'taken' || committed.kind === 'conflict') return undefined;
+  if (said.decision === 'deny') context.spent.add(card.id);
+  return outcome;
 }
 
 async function checkDecider(
@@ -211,8 +226,8 @@ async function votesThatCount(
   const counting: VoteRow[] = [];
   for (const row of rows) {
     const vote = await countVote(row, { approvalId }, context);
-    if (vote === 'denied') return 'denied';
-    if (vote !== 'worthless' && isAsShown(vote.said, prompt)) counting.push(row);
+    if (vote?.said.decision === 'deny') return 'denied';
+    if (vote !== undefined && isAsShown(vote.said, prompt)) counting.push(row);
   }
   return counting;
 }

@@ -9,6 +9,7 @@ import {
   parseStatement,
   type SignedStatement,
 } from './decision-statement.ts';
+import { inLockOrder, toldOfEnd } from './ended-cards.ts';
 import type { DecisionScope } from './question.ts';
 import { needsOf } from './read-card.ts';
 import { type ApprovalRow, ENDED_CHANNEL, type VoteRow } from './store/approvals-schema.ts';
@@ -51,7 +52,7 @@ function denial({ card, said, signed }: Deciding, context: ApprovalContext): Dec
   return {
     unit: {
       steps: [endCard(card, ended, context), statement(put, { rows: 1 }), countDenial(card, context)],
-      notifications: [{ channel: ENDED_CHANNEL, payload: card.id }],
+      notifications: toldOfEnd(card.id),
     },
     events: [decided(card, 'denied', { statement: signed })],
     outcome: { kind: 'decided', state: 'denied', scope: 'once', released: [] },
@@ -77,15 +78,17 @@ function approval(deciding: Deciding, context: ApprovalContext): DecisionUnit {
   const isStanding = scope === 'session' || scope === 'timeboxed';
   const grantId = isStanding ? context.ids.newId('grant') : undefined;
   const ended = { state: 'approved', votes: deciding.votes.length + 1, scope, ended_at: now } as const;
+  // SECURITY: T-39 — every card first, and in one order: two answers that release each other's cards would else each hold
+  // what the other waits for.
+  const cards = inLockOrder([card, ...released]);
   const steps: Step[] = [
-    endCard(card, ended, context),
+    ...cards.map((each) => (each === card ? endCard(card, ended, context) : release(each, grantId, context))),
     insertVote({ card, said, signed }, context),
     forgetDenials(card, context),
   ];
   const events: ApprovalEvent[] = [decided(card, 'approved', { scope, statement: signed })];
   if (grantId !== undefined) {
     steps.push(insertGrant({ card, pattern: said.pattern, grantId, scope, expiresAt }, context));
-    if (released.length > 0) steps.push(release(released, grantId, context));
     const [approvalId, principal] = [card.id as ApprovalId, card.principal];
     events.push({ kind: 'grant', change: 'issued', grantId, approvalId, principal, expiresAt });
     events.push(...released.map((other) => decided(other, 'approved', { scope, grantId })));
@@ -169,15 +172,14 @@ function insertGrant(granting: Granting, { database, clock }: ApprovalContext): 
 }
 
 /** All of them, or the record would tell of one that ended otherwise: then they are looked for again. */
-function release(cards: readonly ApprovalRow[], grantId: GrantId, { database, clock }: ApprovalContext): Step {
-  const ids = cards.map(({ id }) => id);
+function release({ id }: ApprovalRow, grantId: GrantId | undefined, { database, clock }: ApprovalContext): Step {
   const update = database.write
     .updateTable('approvals')
-    .set({ state: 'approved', via_grant: grantId, ended_at: clock.now() })
-    .where('id', 'in', ids)
+    .set({ state: 'approved', via_grant: grantId ?? null, ended_at: clock.now() })
+    .where('id', '=', id)
     .where('state', '=', 'pending')
     .where('expires_at', '>', clock.now());
-  return statement(update, { rows: ids.length });
+  return statement(update, { rows: 1 });
 }
 
 function forgetDenials({ principal }: ApprovalRow, { database }: ApprovalContext): Step {

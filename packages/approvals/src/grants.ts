@@ -113,11 +113,11 @@ async function endGrant(
   const end = database.write
     .updateTable('approval_grants')
     .set({ state, ended_at: clock.now(), ended_by: by })
-    .where('id', '=', row.id)
+    .where('approval_id', '=', row.approval_id)
     .where('state', '=', 'live');
   const { id, approval_id, principal, expires_at: expiresAt } = row;
   const outcome = await commit(
-    { steps: [statement(end, { rows: 1 })], notifications: [{ channel: SPENT_CHANNEL, payload: id }] },
+    { steps: [statement(end, { rows: 1 })], notifications: [{ channel: SPENT_CHANNEL, payload: approval_id }] },
     [
       {
         kind: 'grant',
@@ -130,7 +130,8 @@ async function endGrant(
     ],
   );
   if (outcome.kind === 'conflict') return false;
-  spent.add(id);
+  // SECURITY: T-46 — by the approval that was signed, not by the id of a row, which can be changed.
+  spent.add(approval_id);
   return true;
 }
 

@@ -1,4 +1,4 @@
-export type { Answer } from './answer.ts';
+export type { Answer, SignedNo } from './answer.ts';
 export { commandLine, covers, type Effect, effectInWords } from './approval-effect.ts';
 export {
   APPROVAL_ERRORS,
@@ -8,11 +8,17 @@ export {
   type ApprovalRefusal,
   type Refused,
 } from './approval-error.ts';
-export { type ApprovalLimits, DEFAULT_APPROVAL_LIMITS } from './approval-limits.ts';
+export {
+  type ApprovalLimits,
+  type ApprovalSettings,
+  DEFAULT_APPROVAL_LIMITS,
+  limitsOf,
+} from './approval-limits.ts';
 export { approvalPrograms } from './approval-programs.ts';
 export type { ApprovalEvent, CommitWithRecord } from './approval-record.ts';
 export { type ApprovalSubject, type BoundBytes, subjectDigest } from './approval-subject.ts';
-export type { Asked, AskOutcome } from './ask.ts';
+export type { AskOutcome } from './ask.ts';
+export type { Asked } from './asked.ts';
 export type { Decider, DeciderIdentity, SignedMessage, VerifiedSigner, VerifySignature } from './credential.ts';
 export type { AlwaysHere, DecideOutcome, HumanAnswer } from './decide.ts';
 export {
@@ -25,7 +31,7 @@ export {
 } from './decision-statement.ts';
 export type { Grant, GrantFilter, Redecision, RevokeOutcome } from './grants.ts';
 export type { PendingPage, PendingToolApproval } from './list-approvals.ts';
-export { type Approvals, type ApprovalsDeps, openApprovals } from './open-approvals.ts';
+export { type Approvals, type ApprovalsDeps, openApprovals, type RedecideOutcome } from './open-approvals.ts';
 export type { Permit, PermitOutcome } from './permit.ts';
 export type { PromptFacts, ShownAction } from './prompt/prompt-facts.ts';
 export type { PromptOption } from './prompt/prompt-options.ts';
@@ -36,6 +42,7 @@ export {
   type PromptedQuestion,
   type PromptInput,
   promptDigest,
+  promptText,
 } from './prompt/prompt-record.ts';
 export { type Assurance, type DecisionScope, type Needs, PLAIN_NEEDS, type Question } from './question.ts';
 export {

@@ -1,6 +1,6 @@
-import type { ApprovalId } from '@palyra/primitives';
+import type { ApprovalId, Sha256Hex } from '@palyra/primitives';
 import type { ApprovalContext } from './approval-record.ts';
-import type { ApprovalPromptRecord } from './prompt/prompt-record.ts';
+import { type ApprovalPromptRecord, promptDigest, promptText } from './prompt/prompt-record.ts';
 import { promptOf, readCard } from './read-card.ts';
 import type { ApprovalRow, ApprovalState } from './store/approvals-schema.ts';
 
@@ -13,6 +13,8 @@ export interface PendingToolApproval {
   readonly session: string;
   readonly workspace: string;
   readonly prompt: ApprovalPromptRecord;
+  /** The digest of `prompt`, which an answer to it must carry. */
+  readonly shown: Sha256Hex;
   /** How many calls wait for the answer. */
   readonly waiting: number;
   /** How many people have said yes so far. */
@@ -42,16 +44,16 @@ export async function listPending(
   if (page.principal !== undefined) query = query.where('principal', '=', page.principal);
   if (page.after !== undefined) query = query.where('id', '>', page.after);
   const rows = await query.orderBy('id').limit(page.limit).execute();
-  return withWaiting(rows, context);
+  return cardsOf(rows, context);
 }
 
 /** Throws `approvals.not_found`. */
 export async function getApproval(id: ApprovalId, context: ApprovalContext): Promise<PendingToolApproval> {
-  const [card] = await withWaiting([await readCard(id, context)], context);
+  const [card] = await cardsOf([await readCard(id, context)], context);
   return card as PendingToolApproval;
 }
 
-async function withWaiting(
+export async function cardsOf(
   rows: readonly ApprovalRow[],
   { database, clock }: ApprovalContext,
 ): Promise<readonly PendingToolApproval[]> {
@@ -67,17 +69,24 @@ async function withWaiting(
     .groupBy('approval_id')
     .execute();
   const waiting = new Map(askers.map((each) => [each.approval_id, Number(each.waiting)]));
-  return rows.map((row) => ({
+  return rows.map((row) => viewOf(row, waiting.get(row.id) ?? 0, clock.now()));
+}
+
+function viewOf(row: ApprovalRow, waiting: number, now: number): PendingToolApproval {
+  const prompt = promptOf(row);
+  return {
     approvalId: row.id as ApprovalId,
-    state: row.state === 'pending' && row.expires_at <= clock.now() ? 'expired' : row.state,
+    state: row.state === 'pending' && row.expires_at <= now ? 'expired' : row.state,
     subject: row.subject,
     principal: row.principal,
     session: row.session,
     workspace: row.workspace,
-    prompt: promptOf(row),
-    waiting: waiting.get(row.id) ?? 0,
+    prompt,
+    // SECURITY: T-46 — of what is shown and nothing else: a row in another spelling is not what is shown.
+    shown: promptDigest(promptText(prompt)),
+    waiting,
     votes: row.votes,
     askedAt: row.asked_at,
     expiresAt: row.expires_at,
-  }));
+  };
 }

@@ -1,6 +1,8 @@
 /** Collects what is to be looked at and looks at it in groups, one after the other. */
 export interface Looker {
   look(ids: Iterable<string>): void;
+  /** How many are still to be looked at. */
+  readonly size: number;
 }
 
 /** One query reads so many. */
@@ -21,6 +23,9 @@ export function createLooker(lookAt: (ids: readonly string[]) => Promise<void>):
   };
 
   return {
+    get size() {
+      return toLook.size;
+    },
     look(ids) {
       for (const id of ids) toLook.add(id);
       if (isLooking || toLook.size === 0) return;

@@ -1,9 +1,17 @@
-import { type ApprovalId, type Clock, createIdSource, type IdSource, systemClock } from '@palyra/primitives';
+import {
+  type ApprovalId,
+  type Clock,
+  createIdSource,
+  type GrantId,
+  type IdSource,
+  systemClock,
+} from '@palyra/primitives';
 import type { Database, SubscriptionEvent } from '@palyra/storage';
 import type { Answer } from './answer.ts';
 import { type ApprovalLimits, DEFAULT_APPROVAL_LIMITS } from './approval-limits.ts';
 import type { ApprovalContext, CommitWithRecord } from './approval-record.ts';
-import { type Asked, type AskOutcome, ask } from './ask.ts';
+import { type AskOutcome, ask } from './ask.ts';
+import type { Asked } from './asked.ts';
 import { cancelAsked, cancelRun } from './cancel.ts';
 import { coveringGrants } from './covering-grants.ts';
 import type { Decider, DeciderIdentity, VerifySignature } from './credential.ts';
@@ -32,11 +40,14 @@ import {
 import { getApproval, listPending, type PendingPage, type PendingToolApproval } from './list-approvals.ts';
 import type { PermitOutcome } from './permit.ts';
 import type { Question } from './question.ts';
-import { createSpentMemory } from './spent-memory.ts';
+import { type RedecideCardsInput, redecideCards } from './redecide-cards.ts';
+import { createSpentMemory, keepSpentMs } from './spent-memory.ts';
 import { type ApprovalsSchema, ASKED_CHANNEL, ENDED_CHANNEL, SPENT_CHANNEL } from './store/approvals-schema.ts';
 import { supersede } from './supersede.ts';
+import { toldId } from './told-id.ts';
 import { verifyForRun } from './verify-for-run.ts';
 import { createWaitingRoom, type WaitOptions } from './waiting-room.ts';
+import { createSpentWatch } from './watch-spent.ts';
 
 /** Questions put to humans, their answers, and how long an answer holds. Whatever it throws refuses the call. */
 export interface Approvals {
@@ -62,7 +73,7 @@ export interface Approvals {
   supersede(rule: AlwaysHere): Promise<readonly ApprovalId[]>;
   /** For inboxes: a card was opened, joined or ended. */
   watch(
-    listener: (event: { readonly kind: 'changed'; readonly id: string } | { readonly kind: 'gap' }) => void,
+    listener: (event: { readonly kind: 'changed'; readonly id: ApprovalId } | { readonly kind: 'gap' }) => void,
   ): Promise<{
     close(): void;
   }>;
@@ -70,7 +81,8 @@ export interface Approvals {
   grants(filter: GrantFilter): Promise<readonly Grant[]>;
   /** Throws `approvals.not_found`. */
   revoke(input: RevokeInput): Promise<RevokeOutcome>;
-  redecide(input: RedecideInput): ReturnType<typeof redecideGrants>;
+  /** After a policy change: grants that do not stand fall, and open questions that are not asked so any more end. */
+  redecide(input: RedecideInput & RedecideCardsInput): Promise<RedecideOutcome>;
 
   /** Says of everything whose time is over that it is; for lists and the journal. Returns how many. */
   expire(): Promise<number>;
@@ -79,6 +91,13 @@ export interface Approvals {
   /** How many wait in this process. */
   readonly waiting: number;
   close(): void;
+}
+
+export interface RedecideOutcome {
+  readonly stood: readonly GrantId[];
+  readonly fell: readonly GrantId[];
+  /** Open questions that ended; whoever waits decides anew. */
+  readonly superseded: readonly ApprovalId[];
 }
 
 export interface ApprovalsDeps {
@@ -90,10 +109,11 @@ export interface ApprovalsDeps {
   /** Puts the journal's entries into the same unit; the unit alone unless told. */
   readonly commit?: CommitWithRecord;
   /**
-   * Whether the signed record has this approval used (`used`) or this grant revoked (`grant`, `revoked`).
+   * Whether the signed record has this approval used (`used`), its grant revoked (`grant`, `revoked`), or its question
+   * ended without a yes (`decided` as `denied`, `expired` or `cancelled`).
    * SECURITY: T-46 — there is no default: without the record a row that is set back would hold again after a restart.
    */
-  readonly isSpent: (id: string) => Promise<boolean>;
+  readonly isSpent: (approvalId: string) => Promise<boolean>;
   readonly limits?: Partial<ApprovalLimits>;
   readonly clock?: Clock;
   readonly ids?: IdSource;
@@ -102,6 +122,8 @@ export interface ApprovalsDeps {
 /** What was pending before is pending still. Resolves when every later answer, from any process, will be heard. */
 export async function openApprovals(deps: ApprovalsDeps): Promise<Approvals> {
   const { database, origin, verify, clock = systemClock } = deps;
+  const limits = { ...DEFAULT_APPROVAL_LIMITS, ...deps.limits };
+  const spentForMs = keepSpentMs(limits);
   const context: ApprovalContext = {
     database,
     origin,
@@ -109,14 +131,13 @@ export async function openApprovals(deps: ApprovalsDeps): Promise<Approvals> {
     clock,
     ids: deps.ids ?? createIdSource({ now: clock.now }),
     commit: deps.commit ?? ((unit) => database.commit(unit)),
-    limits: { ...DEFAULT_APPROVAL_LIMITS, ...deps.limits },
-    spent: createSpentMemory(deps.isSpent),
+    limits,
+    spent: createSpentMemory({ isRecorded: deps.isSpent, clock, keepMs: spentForMs }),
+    spentForMs,
   };
   const room = createWaitingRoom(context);
   const ended = await database.subscribe(ENDED_CHANNEL, room.hear);
-  const spent = await database.subscribe(SPENT_CHANNEL, (event) => {
-    if (event.kind === 'notified') context.spent.add(event.payload);
-  });
+  const spent = await database.subscribe(SPENT_CHANNEL, createSpentWatch(context).hear);
 
   return {
     covering: (question) => coveringGrants(question, context),
@@ -134,7 +155,10 @@ export async function openApprovals(deps: ApprovalsDeps): Promise<Approvals> {
     watch: (listener) => watchCards(database, listener),
     grants: (filter) => listGrants(filter, context),
     revoke: (input) => revokeGrant(input, context),
-    redecide: (input) => redecideGrants(input, context),
+    redecide: async (input) => ({
+      ...(await redecideGrants(input, context)),
+      superseded: await redecideCards(input, context),
+    }),
     expire: async () => (await expireDue(context)) + (await expireGrants(context)),
     forget: (before) => forgetEnded(before, context),
     get waiting() {
@@ -152,8 +176,11 @@ async function watchCards(
   database: Database<ApprovalsSchema>,
   listener: Parameters<Approvals['watch']>[0],
 ): Promise<{ close(): void }> {
-  const tell = (event: SubscriptionEvent) =>
-    listener(event.kind === 'gap' ? event : { kind: 'changed', id: event.payload });
+  const tell = (event: SubscriptionEvent) => {
+    if (event.kind === 'gap') return listener(event);
+    const id = toldId(event.payload);
+    if (id !== undefined) listener({ kind: 'changed', id });
+  };
   const subscriptions = [await database.subscribe(ASKED_CHANNEL, tell), await database.subscribe(ENDED_CHANNEL, tell)];
   return {
     close() {

@@ -39,25 +39,51 @@ export interface Question {
   readonly effects: readonly Effect[];
   readonly facts: PromptFacts;
   readonly needs: Needs;
-  readonly policy: { readonly set: string; readonly ids: readonly string[]; readonly reason: string };
+  readonly policy: {
+    readonly set: string;
+    readonly ids: readonly string[];
+    readonly reason: string;
+    /** Whether the policy package can write a rule for these effects; else `always` is not offered. */
+    readonly canWriteRule: boolean;
+  };
 }
 
+/** How far a yes may reach, by the policies and by what they can be taught. */
+export function offerOf({ needs: { offer }, policy: { canWriteRule } }: Pick<Question, 'needs' | 'policy'>): Offer {
+  return offer === 'always' && !canWriteRule ? 'session' : offer;
+}
+
+type Offer = Needs['offer'];
+
 /** The scopes that a yes may have. */
-export function offeredScopes({
-  needs: { offer },
-  effects,
-}: Pick<Question, 'effects'> & { readonly needs: Pick<Needs, 'offer'> }): readonly DecisionScope[] {
+export function offeredScopes({ offer, effects, leftOut }: Offering): readonly DecisionScope[] {
   // SECURITY: T-03 — what has no effect that can be named and shown is approved one use at a time.
   if (offer === 'once' || !areGrantable(effects)) return ['once'];
+  // SECURITY: T-08 — nobody widens what nobody could read.
+  if (leftOut > 0) return ['once'];
   if (offer === 'session') return ['once', 'session', 'timeboxed'];
   return ['once', 'session', 'timeboxed', 'always'];
 }
+
+interface Offering {
+  readonly offer: Offer;
+  readonly effects: readonly Effect[];
+  /** Bytes that the prompt has no room for. */
+  readonly leftOut: number;
+}
+
+/** What an index of PostgreSQL holds twice; no name of ours comes near it. */
+const MOST_NAME_BYTES = 1_024;
 
 /** Throws `approvals.invalid_question`, `approvals.invalid_effect`. */
 export function checkQuestion(question: Question): Sha256Hex {
   const { key, run, credential, effects, needs } = question;
   if ([key, run, credential].some((text) => text === ''))
     throw invalid('It names its key, its run and who proposed it.');
+  const { principal, session, workspace } = question.subject;
+  const names = [key, run, credential, principal, session, workspace];
+  if (names.some((name) => Buffer.byteLength(name) > MOST_NAME_BYTES))
+    throw invalid(`No name in it has more than ${MOST_NAME_BYTES} bytes.`);
   if (!Number.isInteger(needs.approvers) || needs.approvers < 1 || needs.approvers > 9) {
     throw invalid('It is for one to nine people to answer.');
   }

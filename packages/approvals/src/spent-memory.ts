@@ -1,24 +1,47 @@
+import type { Clock } from '@palyra/primitives';
+import type { ApprovalLimits } from './approval-limits.ts';
+
 /**
- * What was used up or revoked while this process ran. The rows say so too, but whoever can write them can take it back.
+ * What must not be used any more: answers that were used up or revoked, and questions that ended without a yes. By the id
+ * of the approval, which is what people sign: rows have other ids, and whoever can write them can change those, too.
  */
 export interface SpentMemory {
-  add(id: string): void;
-  has(id: string): Promise<boolean>;
+  /** For what this process did, or read in the rows. */
+  add(approvalId: string): void;
+  /** Also asks the signed record, for what happened before this process began. */
+  has(approvalId: string): Promise<boolean>;
+  knows(approvalId: string): boolean;
 }
 
-/** More than a home uses up while an approval holds; the oldest are forgotten. */
-const MOST = 100_000;
+export interface SpentMemoryDeps {
+  readonly isRecorded: (approvalId: string) => Promise<boolean>;
+  readonly clock: Clock;
+  readonly keepMs: number;
+}
 
-/** `isRecorded` asks the signed record, for what happened before this process began. */
-export function createSpentMemory(isRecorded: (id: string) => Promise<boolean>): SpentMemory {
-  const known = new Set<string>();
+/** SECURITY: T-05 — by time and not by number, or a flood would push out what matters. */
+export function createSpentMemory({ isRecorded, clock, keepMs }: SpentMemoryDeps): SpentMemory {
+  // In the order of being added, so the oldest come first.
+  const known = new Map<string, number>();
+  const forgetOld = () => {
+    const now = clock.now();
+    for (const [id, until] of known) {
+      if (until > now) return;
+      known.delete(id);
+    }
+  };
   return {
     add(id) {
-      known.add(id);
-      if (known.size <= MOST) return;
-      const [oldest] = known;
-      if (oldest !== undefined) known.delete(oldest);
+      forgetOld();
+      if (!known.has(id)) known.set(id, clock.now() + keepMs);
     },
+    knows: (id) => known.has(id),
     has: async (id) => known.has(id) || isRecorded(id),
   };
+}
+
+/** As long as anything that was signed can hold: after that, the statement itself says no. */
+export function keepSpentMs(limits: ApprovalLimits): number {
+  const { questionMs, onceMs, sessionMs, timeboxMs, clockSkewMs } = limits;
+  return questionMs + Math.max(onceMs, sessionMs, timeboxMs) + 2 * clockSkewMs;
 }

@@ -1,11 +1,10 @@
 import type { ApprovalId } from '@palyra/primitives';
-import { statement } from '@palyra/storage';
 import { covers } from './approval-effect.ts';
 import { ApprovalError } from './approval-error.ts';
 import type { ApprovalContext } from './approval-record.ts';
 import type { AlwaysHere } from './decide.ts';
+import { endWithoutYes } from './ended-cards.ts';
 import { effectsOf } from './read-card.ts';
-import { type ApprovalRow, ENDED_CHANNEL } from './store/approvals-schema.ts';
 
 const TRIES = 20;
 
@@ -16,7 +15,8 @@ const TRIES = 20;
 export async function supersede(rule: AlwaysHere, context: ApprovalContext): Promise<readonly ApprovalId[]> {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const cards = await answeredBy(rule, context);
-    if (cards.length === 0 || (await end(cards, context))) return cards.map(({ id }) => id as ApprovalId);
+    if (cards.length === 0 || (await endWithoutYes(cards, { state: 'superseded', isOver: false }, context)))
+      return cards.map(({ id }) => id as ApprovalId);
   }
   throw new ApprovalError('approvals.contended', 'Open questions could not be ended.', {
     fix: 'Try again in a moment.',
@@ -32,28 +32,4 @@ async function answeredBy({ workspace, effects }: AlwaysHere, { database, clock 
     .where('expires_at', '>', clock.now())
     .execute();
   return open.filter((card) => covers(effects, effectsOf(card)));
-}
-
-async function end(cards: readonly ApprovalRow[], { database, clock, commit }: ApprovalContext): Promise<boolean> {
-  const ids = cards.map(({ id }) => id);
-  const update = database.write
-    .updateTable('approvals')
-    .set({ state: 'superseded', ended_at: clock.now() })
-    .where('id', 'in', ids)
-    .where('state', '=', 'pending')
-    .where('expires_at', '>', clock.now());
-  const outcome = await commit(
-    {
-      steps: [statement(update, { rows: ids.length })],
-      notifications: ids.map((id) => ({ channel: ENDED_CHANNEL, payload: id })),
-    },
-    cards.map(({ id, principal, session }) => ({
-      kind: 'decided',
-      approvalId: id as ApprovalId,
-      principal,
-      session,
-      outcome: 'cancelled',
-    })),
-  );
-  return outcome.kind === 'committed';
 }

@@ -83,7 +83,7 @@ async function byItsGrant(
     .where('approval_id', '=', card.id)
     .executeTakeFirst();
   if (row === undefined) return refused('not_approved');
-  if (row.state !== 'live' || (await context.spent.has(row.id))) return refused('revoked');
+  if (row.state !== 'live' || (await context.spent.has(card.id))) return refused('revoked');
   const basis = { votes, prompts: new Map([[card.id, card.prompt]]) };
   const grant = await verifyGrant(row, basis, { proposer, needs }, context);
   return grant.kind === 'refused' ? grant : permitBy([grant], context);
@@ -94,7 +94,8 @@ async function onceOnly(
   { card, yes, context }: Approved & { readonly yes: VerifiedYes },
 ): Promise<Permit | Refused<'already_used'>> {
   const { database, clock, spent } = context;
-  // SECURITY: T-05, T-46 — also when the row was set back: what this process saw used stays used.
+  // SECURITY: T-05, T-46 — also when the row was set back: what was used stays used, and what ended without a yes stays so
+  // though a yes that came too late was put in place of the no.
   if (card.used_at !== null || (await spent.has(card.id))) return refused('already_used');
   const { scope, expiresAt } = scopeOfAll(yes.statements);
   const { principal, session } = question.subject;

@@ -37,11 +37,9 @@ export async function verifyVotes(
   const counted: CountedVote[] = [];
   for (const row of rows) {
     const vote = await countVote(row, expected, context);
-    if (typeof vote === 'string') {
-      // SECURITY: T-05 — one person's no is not outvoted, whatever was written over the card since.
-      if (vote === 'denied') return refused('not_approved');
-      continue;
-    }
+    if (vote === undefined) continue;
+    // SECURITY: T-05 — one person's no is not outvoted, whatever was written over the card since.
+    if (vote.said.decision === 'deny') return refused('not_approved');
     // SECURITY: T-06 — people are counted, not credentials, devices or rows.
     if (!counted.some(({ said }) => said.decider === vote.said.decider)) counted.push(vote);
   }
@@ -54,15 +52,15 @@ export interface CountedVote {
   readonly assurance: Assurance;
 }
 
-/** What one row is worth: nothing, a no, or a yes of somebody who counts today. */
+/** What one row is worth: nothing, or a no or yes of somebody who counts today. */
 export async function countVote(
   { statement: text, signature }: VoteRow,
   { approvalId }: Pick<ExpectedVotes, 'approvalId'>,
   { origin, verify }: ApprovalContext,
-): Promise<CountedVote | 'worthless' | 'denied'> {
+): Promise<CountedVote | undefined> {
   const said = parseStatement(text);
   // SECURITY: T-46 — a statement counts for its own question, in its own home.
-  if (said === undefined || said.origin !== origin || said.approval_id !== approvalId) return 'worthless';
+  if (said === undefined || said.origin !== origin || said.approval_id !== approvalId) return undefined;
   const signed = { text, signature: new Uint8Array(signature) };
   // SECURITY: T-46 — rows can be written by whoever reaches the database; signatures cannot.
   const signer = await verify({
@@ -70,8 +68,7 @@ export async function countVote(
     message: signedBytes(text),
     signature: signed.signature,
   });
-  if (signer === undefined || signer.kind !== 'human' || signer.person !== said.decider) return 'worthless';
-  if (said.decision === 'deny') return 'denied';
+  if (signer === undefined || signer.kind !== 'human' || signer.person !== said.decider) return undefined;
   const assurance = isBelow(signer.assurance, said.assurance) ? signer.assurance : said.assurance;
   return { said, signed, assurance };
 }

@@ -1,5 +1,5 @@
 import type { Answer } from './answer.ts';
-import type { Asked } from './ask.ts';
+import type { Asked } from './asked.ts';
 
 /** Kept small: there may be ten thousand. */
 export interface Waiter {

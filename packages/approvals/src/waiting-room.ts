@@ -3,7 +3,7 @@ import { createAlarm } from './alarm.ts';
 import type { Answer } from './answer.ts';
 import { ApprovalError } from './approval-error.ts';
 import type { ApprovalContext } from './approval-record.ts';
-import type { Asked } from './ask.ts';
+import type { Asked } from './asked.ts';
 import { expireDue } from './expire-due.ts';
 import { createLooker } from './look-together.ts';
 import { type AnswerNews, readAnswers } from './read-answers.ts';

@@ -25,6 +25,13 @@ test('an empty text means every default', () => {
     config: {
       storage: { url: undefined, lock_timeout_ms: 5000, pool_size: 8 },
       policy: { preset: 'coding', auto_apply: false },
+      approvals: {
+        unattended: 'wait',
+        timeout_minutes: 30,
+        timeboxed_hours: 8,
+        questions_per_hour: 120,
+        cool_down_minutes: 10,
+      },
       journal: { segment_entries: 100_000, segment_hours: 24, keep_days: 0 },
       log: { level: 'info' },
     },
@@ -38,6 +45,13 @@ test('what is set is read, and known to be set', () => {
   expect(config).toEqual({
     storage: { url: expect.any(Secret), lock_timeout_ms: 5000, pool_size: 3 },
     policy: { preset: 'coding', auto_apply: false },
+    approvals: {
+      unattended: 'wait',
+      timeout_minutes: 30,
+      timeboxed_hours: 8,
+      questions_per_hour: 120,
+      cool_down_minutes: 10,
+    },
     journal: { segment_entries: 100_000, segment_hours: 24, keep_days: 0 },
     log: { level: 'debug' },
   });
@@ -64,7 +78,12 @@ describe('an unknown key', () => {
     ['[storage]\nlevel = "info"', '2:1', 'Unknown key "level" in [storage].', '"level" belongs under [log].'],
     ['pool_size = 1', '1:1', 'Unknown key "pool_size" outside any section.', 'Put "pool_size" under [storage].'],
     ['[strage]\nurl = ""', '1:2', 'Unknown section [strage].', 'Did you mean [storage]?'],
-    ['[network]\na = 1\nb = 2', '1:2', 'Unknown section [network].', 'The sections are storage, policy, journal, log.'],
+    [
+      '[network]\na = 1\nb = 2',
+      '1:2',
+      'Unknown section [network].',
+      'The sections are storage, policy, approvals, journal, log.',
+    ],
     ['[log.deep]\nlevel = 1', '1:6', 'Unknown key "deep" in [log].', '[log] has level.'],
     ['log = { level = "info",\t"lvl" = 1 }', '1:25', 'Unknown key "lvl" in [log].', 'Did you mean "level"?'],
     ['[log]\n"\\u202Elevel" = 1', '2:1', 'Unknown key "\\u{202E}level" in [log].', 'Did you mean "level"?'],
@@ -78,7 +97,7 @@ describe('an unknown key', () => {
       'constructor = 1',
       '1:1',
       'Unknown key "constructor" outside any section.',
-      'The sections are storage, policy, journal, log.',
+      'The sections are storage, policy, approvals, journal, log.',
     ],
     ['[log]\n"a.b" = 1', '2:1', 'Unknown key "a.b" in [log].', '[log] has level.'],
   ])('%j is refused where it stands, with the nearest known one', (text, place, message, fix) => {

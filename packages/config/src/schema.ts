@@ -18,6 +18,13 @@ export interface Config {
     readonly preset: PolicyPreset;
     readonly auto_apply: boolean;
   };
+  readonly approvals: {
+    readonly unattended: Unattended;
+    readonly timeout_minutes: number;
+    readonly timeboxed_hours: number;
+    readonly questions_per_hour: number;
+    readonly cool_down_minutes: number;
+  };
   readonly journal: {
     readonly segment_entries: number;
     readonly segment_hours: number;
@@ -31,6 +38,9 @@ export interface Config {
 /** Restated from `@palyra/policy`, which this package may not import. */
 const POLICY_PRESETS = ['coding', 'locked', 'observe'] as const;
 export type PolicyPreset = (typeof POLICY_PRESETS)[number];
+
+const UNATTENDED = ['wait', 'park', 'deny'] as const;
+export type Unattended = (typeof UNATTENDED)[number];
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogThreshold = (typeof LOG_LEVELS)[number];
@@ -74,6 +84,39 @@ export const configSchema: z.ZodType<Config> = z.strictObject({
       .boolean()
       .default(false)
       .describe('Whether edited policies take effect by themselves, or only with `palyra policy apply`.'),
+  }),
+  approvals: section('Questions to people, and how long their answers hold.', {
+    unattended: z
+      .enum(UNATTENDED)
+      .default('wait')
+      .describe(
+        'What a call does whose question nobody is there to answer. `wait`: it waits until the question runs out. ' +
+          '`park`: it returns at once with what is pending, and the same call gets the answer later. `deny`: it is refused.',
+      ),
+    timeout_minutes: z
+      .int()
+      .min(1)
+      .max(10_080)
+      .default(30)
+      .describe('How long, in minutes, a question stays open. A run does not use up its own time while it waits.'),
+    timeboxed_hours: z
+      .int()
+      .min(1)
+      .max(720)
+      .default(8)
+      .describe('The longest time, in hours, that a yes for a time holds, whatever its approver asks for.'),
+    questions_per_hour: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .default(120)
+      .describe('How many questions one principal may put in an hour.'),
+    cool_down_minutes: z
+      .int()
+      .min(0)
+      .max(1_440)
+      .default(10)
+      .describe('For how long, in minutes, an agent that was denied three times in a row asks nothing. 0: no pause.'),
   }),
   journal: section('How long the record is kept in the database; nothing is deleted that is not archived.', {
     segment_entries: z

@@ -265,3 +265,8 @@ test('every assigned format or control character of Unicode is escaped', () => {
     expect.fail(`U+${codePoint.toString(16)} is not escaped`);
   }
 });
+
+test('what stands among other text has no letters that run the other way', () => {
+  expect(visibleText('שלום')).toBe('שלום');
+  expect(visibleText('שלום', { isEmbedded: true })).toBe(String.raw`\u{5E9}\u{5DC}\u{5D5}\u{5DD}`);
+});

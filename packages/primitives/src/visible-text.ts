@@ -11,6 +11,11 @@ export interface VisibleTextOptions {
    * unless told, and never more, or the longest texts would have no string that shows them. What is no number shows none.
    */
   readonly maxCharacters?: number;
+  /**
+   * It will stand in a line with other text: letters that run from right to left are always escaped, or a renderer would
+   * put them, and what stands beside them, in another order.
+   */
+  readonly isEmbedded?: boolean;
 }
 
 /**
@@ -20,18 +25,18 @@ export interface VisibleTextOptions {
  * Letters of one script that look like another's stay as they are: for hosts, `inspectHost` tells.
  */
 export function visibleText(text: string, options: VisibleTextOptions = {}): string {
-  const newlines = options.newlines ?? 'escape';
+  const manner: Manner = { newlines: options.newlines ?? 'escape', isEmbedded: options.isEmbedded ?? false };
   const limit = characterLimit(options.maxCharacters);
   // A text has at most as many characters as code units; only beyond that is counting worth it.
   const leftOut = text.length <= limit ? 0 : countCharacters(text) - limit;
-  if (leftOut <= 0) return showPart(text, newlines);
+  if (leftOut <= 0) return showPart(text, manner);
 
   const tailLength = Math.floor(limit / 3);
   const head = text.slice(0, offsetAfter(text, limit - tailLength));
   const tail = text.slice(offsetBeforeLast(text, tailLength));
   // SECURITY: T-08 — the end stays in sight, and no text can fake the note: its own backslashes are doubled.
   const note = `\\[${leftOut} ${leftOut === 1 ? 'character' : 'characters'} left out]`;
-  return showPart(head, newlines) + note + (tailLength === 0 ? '' : showPart(tail, newlines));
+  return showPart(head, manner) + note + (tailLength === 0 ? '' : showPart(tail, manner));
 }
 
 /** An escape has up to ten characters, and a JavaScript string fewer than 2^29. */
@@ -96,21 +101,29 @@ const MAX_MARKS = 4;
 const MAX_SPACES = 16;
 const MAX_NEWLINES = 2;
 
-function showPart(text: string, newlines: 'escape' | 'keep'): string {
+type Manner = Required<Pick<VisibleTextOptions, 'newlines' | 'isEmbedded'>>;
+
+function showPart(text: string, { newlines, isEmbedded }: Manner): string {
   if (!NOT_PLAIN.test(text)) return text;
-  if (newlines === 'escape') return showLine(text, 'alone');
-  return text.split(/(\n+)/).map(showLineOrBreak).join('');
+  if (newlines === 'escape') return showLine(text, { where: 'alone', isEmbedded });
+  const pieces = text.split(/(\n+)/);
+  return pieces.map((piece) => showLineOrBreak(piece, isEmbedded)).join('');
 }
 
-function showLineOrBreak(piece: string): string {
-  if (!piece.startsWith('\n')) return showLine(piece, 'among_lines');
+function showLineOrBreak(piece: string, isEmbedded: boolean): string {
+  if (!piece.startsWith('\n')) return showLine(piece, { where: 'among_lines', isEmbedded });
   // SECURITY: T-08 — a screenful of empty lines would hide what follows it.
   return '\\n'.repeat(Math.max(0, piece.length - MAX_NEWLINES)) + piece.slice(0, MAX_NEWLINES);
 }
 
+interface Line {
+  readonly where: 'alone' | 'among_lines';
+  readonly isEmbedded: boolean;
+}
+
 /** In a line `alone` a space at the start would not be seen; `among_lines` it is indentation. */
-function showLine(line: string, where: 'alone' | 'among_lines'): string {
-  const mixed = mixesDirections(line);
+function showLine(line: string, { where, isEmbedded }: Line): string {
+  const mixed = isEmbedded || mixesDirections(line);
   const firstSeen = where === 'alone' ? line.length - line.trimStart().length : 0;
   const afterLastSeen = line.trimEnd().length;
   let shown = '';

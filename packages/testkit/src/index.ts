@@ -1,4 +1,5 @@
 export type { AcknowledgingProcess } from './acknowledging-process.ts';
+export { decideAsShown, draftAsShown, type LookedAnswer } from './approvals-contract/answer-as-shown.ts';
 export {
   type ApprovalsHome,
   type ApprovalsHomeOptions,

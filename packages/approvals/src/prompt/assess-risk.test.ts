@@ -5,6 +5,7 @@ import type { PromptFacts } from './prompt-facts.ts';
 const HARMLESS: PromptFacts = {
   action: { kind: 'command', argv: ['ls'] },
   cwd: '/work',
+  workspacePath: '/work',
   hosts: [],
   knownHosts: [],
   hasOpenNetwork: false,

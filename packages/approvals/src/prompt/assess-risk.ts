@@ -10,7 +10,7 @@ export interface Risk {
 
 export interface RiskInput {
   readonly facts: PromptFacts;
-  /** Characters of the action that the prompt has no room for. */
+  /** Bytes of what would run that the prompt has no room for. */
   readonly leftOut: number;
   readonly hasDoubtfulHost: boolean;
 }
@@ -19,12 +19,12 @@ export interface RiskInput {
 export function assessRisk(input: RiskInput): Risk {
   const found = RULES.filter(({ holds }) => holds(input));
   const level = RISK_LEVELS.findLast((each) => found.some((rule) => rule.level === each)) ?? 'low';
-  return { level, reasons: found.map(({ reason }) => reason) };
+  return { level, reasons: found.map(({ reason }) => (typeof reason === 'string' ? reason : reason(input))) };
 }
 
 interface RiskRule {
   readonly level: RiskLevel;
-  readonly reason: string;
+  readonly reason: string | ((input: RiskInput) => string);
   holds(input: RiskInput): boolean;
 }
 
@@ -44,7 +44,7 @@ const RULES: readonly RiskRule[] = [
   },
   {
     level: 'high',
-    reason: 'It is too long to be shown whole; part of it is left out.',
+    reason: ({ leftOut }) => `It is too long to be shown whole: ${leftOut} more bytes are not shown.`,
     holds: ({ leftOut }) => leftOut > 0,
   },
   {

@@ -11,6 +11,8 @@ export type ShownAction =
 export interface PromptFacts {
   readonly action: ShownAction;
   readonly cwd: string | null;
+  /** Where the workspace lies; null when the call has nothing to do with files. */
+  readonly workspacePath: string | null;
   /** `host:port` of every host that the plan opens. */
   readonly hosts: readonly string[];
   /** Hosts that the operator trusts, to tell those that only look like them. */

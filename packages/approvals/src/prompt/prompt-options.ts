@@ -1,8 +1,9 @@
-import { canonicalJson, type JsonValue, visibleText } from '@palyra/primitives';
-import { effectInWords } from '../approval-effect.ts';
+import { canonicalJson, type JsonValue } from '@palyra/primitives';
+import { writeEffect } from '../approval-effect.ts';
 import type { ApprovalLimits } from '../approval-limits.ts';
 import { type GrantPattern, isPattern } from '../decision-statement.ts';
-import { type DecisionScope, type Needs, offeredScopes, type Question } from '../question.ts';
+import { type DecisionScope, type Needs, offeredScopes, offerOf, type Question } from '../question.ts';
+import { createPage, type Page } from './page.ts';
 
 export interface PromptOption {
   readonly scope: DecisionScope;
@@ -20,32 +21,55 @@ export interface OfferedReach {
   readonly holdsMs: number;
 }
 
-export function optionsOf(question: Question, limits: ApprovalLimits): readonly PromptOption[] {
-  return offeredScopes(question).map((scope) => {
-    const pattern = patternFor(scope, question);
-    return {
-      scope,
-      covers: pattern === null ? ['this one call', ...question.effects.map(effectInWords)] : inWords(scope, pattern),
-      pattern: pattern === null ? null : plainJson(pattern),
-      holds_ms: holdsAtMost(scope, question.needs, limits),
-    };
-  });
+/** Last on its page: what could not be shown whole is not offered for more than one use. */
+export function optionsOf(question: Question, limits: ApprovalLimits, page: Page): readonly PromptOption[] {
+  const holdsOnce = holdsAtMost('once', question.needs, limits);
+  const effects = page.list(
+    question.effects,
+    (effect) => writeEffect(effect, page),
+    (note) => note,
+  );
+  const once: PromptOption = {
+    scope: 'once',
+    covers: [`this one call, within ${duration(holdsOnce)}`, ...effects],
+    pattern: null,
+    holds_ms: holdsOnce,
+  };
+  const offered = offeredScopes({ offer: offerOf(question), effects: question.effects, leftOut: page.leftOut });
+  const wider = offered.filter((scope) => scope !== 'once');
+  return [once, ...wider.map((scope) => widerOption(scope, question, limits))];
 }
 
+function widerOption(scope: WiderScope, question: Question, limits: ApprovalLimits): PromptOption {
+  const pattern = patternFor(scope, question);
+  const holdsMs = holdsAtMost(scope, question.needs, limits);
+  const covers = inWords({ scope, pattern, holdsMs }, createPage());
+  return { scope, covers, pattern: plainJson(pattern), holds_ms: holdsMs };
+}
+
+type WiderScope = Exclude<DecisionScope, 'once'>;
+
 /** Undefined when the prompt does not offer the scope, or its words are not those of what they stand for. */
-export function reachShown(
-  { options, needs }: { readonly options: readonly PromptOption[]; readonly needs: Pick<Needs, 'offer'> },
-  scope: DecisionScope,
-): OfferedReach | undefined {
+export function reachShown({ options, needs, what }: ShownOptions, scope: DecisionScope): OfferedReach | undefined {
   const option = options.find((each) => each.scope === scope);
   if (option === undefined) return undefined;
   const { covers, holds_ms: holdsMs } = option;
   if (scope === 'once') return option.pattern === null ? { pattern: null, holdsMs } : undefined;
   const pattern = parsePattern(option.pattern ?? '');
   if (pattern === undefined || plainJson(pattern) !== option.pattern) return undefined;
-  if (!offeredScopes({ needs, effects: pattern.effects }).includes(scope)) return undefined;
-  // SECURITY: T-46 — a row that was edited before the human looked may say one thing and stand for another.
-  return sameTexts(covers, inWords(scope, pattern)) ? { pattern, holdsMs } : undefined;
+  const offered = offeredScopes({ offer: needs.offer, effects: pattern.effects, leftOut: what.left_out });
+  if (!offered.includes(scope)) return undefined;
+  const page = createPage();
+  const words = inWords({ scope, pattern, holdsMs }, page);
+  // SECURITY: T-46 — a row that was edited before the human looked may say one thing and stand for another, or for more
+  // than it shows.
+  return sameTexts(covers, words) && page.leftOut === 0 ? { pattern, holdsMs } : undefined;
+}
+
+interface ShownOptions {
+  readonly options: readonly PromptOption[];
+  readonly needs: Pick<Needs, 'offer'>;
+  readonly what: { readonly left_out: number };
 }
 
 function parsePattern(text: string): GrantPattern | undefined {
@@ -57,21 +81,40 @@ function parsePattern(text: string): GrantPattern | undefined {
   }
 }
 
-function patternFor(scope: DecisionScope, { effects, subject }: Question): GrantPattern | null {
-  if (scope === 'once') return null;
+function patternFor(scope: WiderScope, { effects, subject }: Question): GrantPattern {
   const { principal, workspace, session } = subject;
   return { effects, principal, workspace, session: scope === 'session' ? session : null };
 }
 
-function inWords(scope: DecisionScope, { effects, principal, workspace, session }: GrantPattern): readonly string[] {
-  return [reachInWords(scope, { principal, workspace, session }), ...effects.map(effectInWords)];
+interface Reach {
+  readonly scope: WiderScope;
+  readonly pattern: GrantPattern;
+  readonly holdsMs: number;
 }
 
-function reachInWords(scope: DecisionScope, pattern: Omit<GrantPattern, 'effects'>): string {
-  const [principal, workspace] = [show(pattern.principal), show(pattern.workspace)];
+function inWords(reach: Reach, page: Page): readonly string[] {
+  return [reachInWords(reach, page), ...reach.pattern.effects.map((effect) => writeEffect(effect, page))];
+}
+
+function reachInWords({ scope, pattern, holdsMs }: Reach, page: Page): string {
+  const [principal, workspace] = [page.name(pattern.principal), page.name(pattern.workspace)];
+  const atMost = duration(holdsMs);
   if (scope === 'always') return `for good, for everybody in ${workspace}`;
-  if (pattern.session === null) return `for a time, in every session of ${principal} in ${workspace}`;
-  return `until the session ${show(pattern.session)} of ${principal} in ${workspace} ends`;
+  if (pattern.session === null) return `for at most ${atMost}, in every session of ${principal} in ${workspace}`;
+  return `until the session ${page.name(pattern.session)} of ${principal} in ${workspace} ends, for at most ${atMost}`;
+}
+
+const UNITS: readonly (readonly [ms: number, name: string])[] = [
+  [3_600_000, 'hour'],
+  [60_000, 'minute'],
+  [1_000, 'second'],
+  [1, 'millisecond'],
+];
+
+/** Exactly, in the largest unit that can say it. */
+function duration(ms: number): string {
+  const [unit, name] = UNITS.find(([each]) => ms % each === 0) ?? [1, 'millisecond'];
+  return `${ms / unit} ${name}${ms === unit ? '' : 's'}`;
 }
 
 function holdsAtMost(scope: DecisionScope, { holdsMs }: Needs, limits: ApprovalLimits): number {
@@ -88,8 +131,4 @@ function plainJson(pattern: GrantPattern): string {
 
 function sameTexts(left: readonly string[], right: readonly string[]): boolean {
   return canonicalJson([...left]) === canonicalJson([...right]);
-}
-
-function show(text: string): string {
-  return visibleText(text, { maxCharacters: 4_000 });
 }

@@ -6,12 +6,12 @@ import {
   type JsonValue,
   type Sha256Hex,
   sha256OfParts,
-  visibleText,
 } from '@palyra/primitives';
 import type { ApprovalLimits } from '../approval-limits.ts';
 import type { BoundBytes } from '../approval-subject.ts';
-import type { Needs, Question } from '../question.ts';
+import { type Needs, offerOf, type Question } from '../question.ts';
 import { assessRisk, type Risk } from './assess-risk.ts';
+import { createPage, type Page } from './page.ts';
 import { optionsOf, type PromptOption } from './prompt-options.ts';
 import { type ActionText, actInWords, showAction } from './show-action.ts';
 
@@ -40,12 +40,18 @@ export interface PromptedAct {
   readonly risk: Risk;
   readonly action: ActionText;
   readonly cwd: string | null;
+  readonly workspace: { readonly name: string; readonly path: string | null };
+  readonly session: string;
   readonly hosts: readonly { readonly shown: string; readonly warnings: readonly string[] }[];
   readonly secrets: readonly string[];
   readonly tier: Question['facts']['tier'];
-  readonly bound: readonly BoundBytes[];
+  readonly bound: readonly { readonly name: string; readonly sha256: Sha256Hex | null }[];
   readonly not_bound: readonly string[];
   readonly subject: Sha256Hex;
+  /** Bytes of all this that had no room. SECURITY: T-08 — with any, no more than this one call is offered. */
+  readonly left_out: number;
+  /** Of all facts and effects, when not all of them are shown: what is not seen is bound all the same. */
+  readonly whole: Sha256Hex | null;
 }
 
 export interface PromptInput {
@@ -61,6 +67,7 @@ export interface PromptInput {
 export const PROMPT_FORMAT = 'palyra.prompt/1';
 const DOMAIN = 'palyra/approval-prompt/v1';
 const QUESTION_DOMAIN = 'palyra/approval-question/v1';
+const WHOLE_DOMAIN = 'palyra/approval-whole/v1';
 const UNCHECKED = 'Written by the agent. Nothing in it was checked.';
 
 export function makePrompt(input: PromptInput): ApprovalPromptRecord {
@@ -72,7 +79,7 @@ export function makePrompt(input: PromptInput): ApprovalPromptRecord {
     asked_at: input.askedAt,
     expires_at: input.expiresAt,
     // SECURITY: T-47 — the agent's reasons stand in a place of their own, with our note, and are in no fact.
-    agent_says: agentSays === null ? null : { text: show(agentSays), note: UNCHECKED },
+    agent_says: agentSays === null ? null : { text: createPage().prose(agentSays), note: UNCHECKED },
   };
 }
 
@@ -82,13 +89,21 @@ export function describeQuestion({
   subject,
   limits,
 }: Pick<PromptInput, 'question' | 'subject' | 'limits'>): PromptedQuestion {
-  const { needs, policy } = question;
-  const { approvers, assurance, offer, holdsMs } = needs;
+  const { approvers, assurance, holdsMs } = question.needs;
+  const page = createPage();
+  // In this order: how far a yes may reach, and the risk, depend on whether all the rest could be shown.
+  const policy = {
+    ids: page.list(question.policy.ids, page.text, (note) => note),
+    reason: page.prose(question.policy.reason),
+  };
+  const act = describeAct(question, page);
+  const options = optionsOf(question, limits, page);
+  const risk = assessRisk({ facts: question.facts, leftOut: page.leftOut, hasDoubtfulHost: isDoubtful(act) });
   return {
-    what: describeAct(question, subject),
-    policy: { ids: policy.ids.map(show), reason: show(policy.reason) },
-    needs: { approvers, assurance, offer, holds_ms: holdsMs ?? null },
-    options: optionsOf(question, limits),
+    what: { ...act, risk, subject, left_out: page.leftOut, whole: page.leftOut === 0 ? null : wholeOf(question) },
+    policy,
+    needs: { approvers, assurance, offer: offerOf(question), holds_ms: holdsMs ?? null },
+    options,
   };
 }
 
@@ -97,24 +112,43 @@ export function questionDigest({ what, policy, needs, options }: PromptedQuestio
   return sha256OfParts(QUESTION_DOMAIN, [canonicalJson({ what, policy, needs, options } as unknown as JsonValue)]);
 }
 
-function describeAct(question: Question, subject: Sha256Hex): PromptedAct {
+/** SECURITY: T-03 — else one effect or host too many to be shown could be exchanged for another of its length. */
+function wholeOf({ facts, effects }: Question): Sha256Hex {
+  const { agentSays: _words, knownHosts: _known, ...measured } = facts;
+  return sha256OfParts(WHOLE_DOMAIN, [canonicalJson({ measured, effects })]);
+}
+
+type ShownAct = Omit<PromptedAct, 'risk' | 'subject' | 'left_out' | 'whole'>;
+
+function describeAct(question: Question, page: Page): ShownAct {
   const { facts } = question;
-  const { principal, workspace, bound } = question.subject;
-  const action = showAction(facts.action);
-  const hosts = facts.hosts.map((address) => describeHost(address, facts.knownHosts));
-  const hasDoubtfulHost = hosts.some(({ warnings }) => warnings.length > 0);
+  const { principal, workspace, session, bound } = question.subject;
+  const asNote = (note: string) => note;
+  const textOrNull = (text: string | null) => (text === null ? null : page.text(text));
   return {
-    sentence: `${show(principal)} wants to ${actInWords(facts.action)} from ${show(workspace)}.`,
-    risk: assessRisk({ facts, leftOut: action.left_out, hasDoubtfulHost }),
-    action,
-    cwd: facts.cwd === null ? null : show(facts.cwd),
-    hosts,
-    secrets: facts.secrets.map(show),
+    sentence: `${page.name(principal)} wants to ${actInWords(facts.action, page)} from ${page.name(workspace)}.`,
+    action: showAction(facts.action, page),
+    cwd: textOrNull(facts.cwd),
+    workspace: { name: page.text(workspace), path: textOrNull(facts.workspacePath) },
+    session: page.text(session),
+    hosts: page.list(
+      facts.hosts,
+      (address) => describeHost(address, facts.knownHosts, page),
+      (shown) => ({ shown, warnings: [] }),
+    ),
+    secrets: page.list(facts.secrets, page.text, asNote),
     tier: facts.tier,
-    bound: bound.map(({ name, sha256 }) => ({ name: show(name), sha256 })),
-    not_bound: facts.notBound.map(show),
-    subject,
+    bound: page.list<BoundBytes, PromptedAct['bound'][number]>(
+      bound,
+      ({ name, sha256 }) => ({ name: page.text(name), sha256 }),
+      (name) => ({ name, sha256: null }),
+    ),
+    not_bound: page.list(facts.notBound, page.text, asNote),
   };
+}
+
+function isDoubtful({ hosts }: Pick<PromptedAct, 'hosts'>): boolean {
+  return hosts.some(({ warnings }) => warnings.length > 0);
 }
 
 /** Of the canonical text, as it is stored and sent. */
@@ -122,39 +156,45 @@ export function promptDigest(text: string): Sha256Hex {
   return sha256OfParts(DOMAIN, [text]);
 }
 
+/** The one spelling of a prompt: whoever shows one makes the digest that its answer carries from this. */
 export function promptText(prompt: ApprovalPromptRecord): string {
   return canonicalJson(prompt as unknown as JsonValue);
 }
 
-function describeHost(address: string, known: readonly string[]): PromptedAct['hosts'][number] {
+/** More than a name may have, with its port. */
+const LONGEST_ADDRESS = 300;
+
+function describeHost(address: string, known: readonly string[], page: Page): PromptedAct['hosts'][number] {
   const [, host = address, port] = /^(.*):(\d{1,5})$/.exec(address) ?? [];
+  if (address.length > LONGEST_ADDRESS) return { shown: page.text(address), warnings: [NO_HOST] };
   // SECURITY: T-08 — a name that passes for another is shown in the form that cannot, with the reason to doubt it.
   const { shown, warnings } = inspectHost(host, { known: [...known] });
-  return { shown: port === undefined ? shown : `${shown}:${port}`, warnings: warnings.map(warningInWords) };
+  return {
+    shown: port === undefined ? shown : `${shown}:${port}`,
+    warnings: warnings.map((warning) => warningInWords(warning, page)),
+  };
 }
 
-function warningInWords(warning: HostInspection['warnings'][number]): string {
+const NO_HOST = 'This is not the name of a host.';
+
+function warningInWords(warning: HostInspection['warnings'][number], page: Page): string {
   switch (warning.kind) {
     case 'not_a_host':
-      return 'This is not the name of a host.';
+      return NO_HOST;
     case 'rewritten':
       return 'It is written differently from what is connected to.';
     case 'bad_punycode':
-      return `${show(warning.label)} stands for nothing.`;
+      return `${page.name(warning.label)} stands for nothing.`;
     case 'mixed_scripts':
-      return `${show(warning.label)} mixes the letters of ${warning.scripts.join(' and ')}.`;
+      return `${page.name(warning.label)} mixes the letters of ${warning.scripts.join(' and ')}.`;
     case 'whole_script':
     case 'look_alike_letters':
-      return `${show(warning.label)} can be read as ${show(warning.readsAs)}.`;
+      return `${page.name(warning.label)} can be read as ${page.name(warning.readsAs)}.`;
     case 'odd_characters':
-      return `${show(warning.label)} holds characters that pass for others.`;
+      return `${page.name(warning.label)} holds characters that pass for others.`;
     case 'mixed_directions':
       return 'Its letters run in two directions.';
     case 'resembles':
-      return `It looks like ${show(warning.known)}, and is another.`;
+      return `It looks like ${page.name(warning.known)}, and is another.`;
   }
-}
-
-function show(text: string): string {
-  return visibleText(text, { maxCharacters: 4_000 });
 }

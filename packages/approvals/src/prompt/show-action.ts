@@ -1,5 +1,5 @@
-import { visibleText } from '@palyra/primitives';
-import { commandLine } from '../approval-effect.ts';
+import type { Page, Shown } from './page.ts';
+import { showCommand, showWithin } from './page.ts';
 import type { ShownAction } from './prompt-facts.ts';
 
 export interface ActionText {
@@ -7,7 +7,7 @@ export interface ActionText {
   /** The whole of it, made visible. A diff has real line breaks: whoever prints it marks each line as quoted. */
   readonly text: string;
   /** How long it is. */
-  readonly characters: number;
+  readonly bytes: number;
   /** How much of it is not in `text`, which says so where it is missing. */
   readonly left_out: number;
 }
@@ -16,61 +16,34 @@ export interface ActionText {
 const MOST_CHARACTERS = 100_000;
 
 // SECURITY: T-08 — the exact bytes or a note that says how many are missing; never a summary.
-export function showAction(action: ShownAction): ActionText {
+export function showAction(action: ShownAction, page: Page): ActionText {
+  const shown = textOf(action);
+  return { kind: action.kind, text: page.count(shown), bytes: shown.bytes, left_out: shown.leftOut };
+}
+
+function textOf(action: ShownAction): Shown {
   switch (action.kind) {
     case 'command':
-      // Already visible, word by word: made visible again, its escapes would be doubled.
-      return cut(action.kind, commandLine(action.argv));
+      return showCommand(action.argv, MOST_CHARACTERS);
     case 'diff':
-      return shown(action.kind, action.diff, 'keep');
+      return showWithin(action.diff, MOST_CHARACTERS, { newlines: 'keep' });
     case 'url':
-      return shown(action.kind, `${action.method} ${action.url}`, 'escape');
+      return showWithin(`${action.method} ${action.url}`, MOST_CHARACTERS, { isEmbedded: true });
     case 'call':
-      return shown(action.kind, `${action.name} ${action.arguments}`, 'escape');
+      return showWithin(`${action.name} ${action.arguments}`, MOST_CHARACTERS, { isEmbedded: true });
   }
 }
 
 /** What is done, in the infinitive. */
-export function actInWords(action: ShownAction): string {
+export function actInWords(action: ShownAction, page: Page): string {
   switch (action.kind) {
     case 'command':
-      return `run ${commandLine(action.argv.slice(0, 1))}`;
+      return `run ${page.name(action.argv[0] ?? '')}`;
     case 'diff':
-      return `change ${action.paths.length === 1 ? brief(action.paths[0] ?? '') : `${action.paths.length} files`}`;
+      return `change ${action.paths.length === 1 ? page.name(action.paths[0] ?? '') : `${action.paths.length} files`}`;
     case 'url':
-      return `fetch ${brief(action.url)}`;
+      return `fetch ${page.name(action.url)}`;
     case 'call':
-      return `call ${brief(action.name)}`;
+      return `call ${page.name(action.name)}`;
   }
-}
-
-function brief(text: string): string {
-  return visibleText(text, { maxCharacters: 200 });
-}
-
-function shown(kind: ActionText['kind'], text: string, newlines: 'keep' | 'escape'): ActionText {
-  const characters = countOf(text);
-  return {
-    kind,
-    text: visibleText(text, { newlines, maxCharacters: MOST_CHARACTERS }),
-    characters,
-    left_out: Math.max(0, characters - MOST_CHARACTERS),
-  };
-}
-
-function cut(kind: ActionText['kind'], visible: string): ActionText {
-  const characters = countOf(visible);
-  const leftOut = characters - MOST_CHARACTERS;
-  if (leftOut <= 0) return { kind, text: visible, characters, left_out: 0 };
-  const letters = Array.from(visible);
-  const tail = Math.floor(MOST_CHARACTERS / 3);
-  const head = letters.slice(0, MOST_CHARACTERS - tail).join('');
-  const text = `${head}\\[${leftOut} characters left out]${letters.slice(-tail).join('')}`;
-  return { kind, text, characters, left_out: leftOut };
-}
-
-function countOf(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
 }

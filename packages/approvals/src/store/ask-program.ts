@@ -37,6 +37,13 @@ function* reasonNotToAsk(build: Kysely<ApprovalsSchema>, input: AskInput): Progr
     .where('key', '=', asker.key);
   if ((yield* rowsOf(key)).length > 0) return 'resumed';
 
+  const cooling = build
+    .selectFrom('approval_principals')
+    .select('principal')
+    .where('principal', '=', card.principal)
+    .where('cooling_until', '>', card.asked_at);
+  if ((yield* rowsOf(cooling)).length > 0) return 'cooling';
+
   const cards = build.selectFrom('approvals').select('id');
   const equal = cards.where('asks', '=', card.asks).where('state', '=', 'pending');
   if ((yield* rowsOf(equal)).length > 0) return 'joined';
@@ -44,12 +51,6 @@ function* reasonNotToAsk(build: Kysely<ApprovalsSchema>, input: AskInput): Progr
   const denied = same.where('state', '=', 'denied').where('ended_at', '>', card.asked_at - limits.denialHoldsMs);
   if ((yield* rowsOf(denied.limit(1))).length > 0) return 'denied';
 
-  const cooling = build
-    .selectFrom('approval_principals')
-    .select('principal')
-    .where('principal', '=', card.principal)
-    .where('cooling_until', '>', card.asked_at);
-  if ((yield* rowsOf(cooling)).length > 0) return 'cooling';
   // SECURITY: T-47 — counted where it is written, so that a flood of questions at once gets no further than one by one.
   const mine = build.selectFrom('approvals').select('id').where('principal', '=', card.principal);
   const open = mine

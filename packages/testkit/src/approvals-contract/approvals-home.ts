@@ -24,7 +24,7 @@ import { createFakeCredentials, type FakeCredentials } from '../fake-credentials
 /** Beside the tables of approvals, for what the gateway writes when a call begins. */
 export interface ApprovalsHomeSchema extends ApprovalsSchema {
   readonly intents: { readonly key: string; readonly approval_id: string };
-  /** What the journal has as used up or revoked. */
+  /** What the journal has as used up, revoked, or ended without a yes. */
   readonly spent: { readonly id: string };
 }
 
@@ -33,6 +33,7 @@ const INTENTS: Migration = {
   statements: (t) => [
     `create table intents (key ${t.text} not null, approval_id ${t.text} not null)${t.strict}`,
     `create table spent (id ${t.text} not null)${t.strict}`,
+    'create index spent_id on spent (id)',
   ],
 };
 
@@ -111,8 +112,11 @@ export function recordInTables(database: Database<ApprovalsHomeSchema>): Pick<Ap
 /** Stands for the journal's entries, which nobody can set back. */
 function recordSpent(database: Database<ApprovalsHomeSchema>, events: readonly ApprovalEvent[]): readonly Step[] {
   const ids = events.flatMap((event): readonly string[] => {
-    if (event.kind === 'used') return [event.approvalId];
-    return event.kind === 'grant' && event.change === 'revoked' ? [event.grantId] : [];
+    const isOver =
+      event.kind === 'used' ||
+      (event.kind === 'grant' && event.change === 'revoked') ||
+      (event.kind === 'decided' && event.outcome !== 'approved');
+    return isOver ? [event.approvalId] : [];
   });
   return ids.map((id) => statement(database.write.insertInto('spent').values({ id }), { rows: 1 }));
 }

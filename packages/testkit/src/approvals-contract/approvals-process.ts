@@ -11,7 +11,10 @@ export interface ApprovalsProcessOptions {
   readonly count: number;
 }
 
-/** Asks, answers, and uses the answers. Acknowledges `asked ID KEY`, `approved ID KEY` and `used ID KEY`. */
+/**
+ * Calls that end in every way, in turn: `approved` and `used`, `denied`, `granted` (another card is released with it) and
+ * `revoked`, `cancelled`, `expired`. Acknowledges each of these, and `asked` before, as `STEP ID KEY`.
+ */
 export function startApprovalsProcess({
   location,
   label,

@@ -4,6 +4,7 @@ import { describeAsking } from './describe-asking.ts';
 import { describeAskingAgain } from './describe-asking-again.ts';
 import { describeDeciding } from './describe-deciding.ts';
 import { describeGrants } from './describe-grants.ts';
+import { describeRedeciding } from './describe-redeciding.ts';
 import { describeReleasing } from './describe-releasing.ts';
 import { describeRunning } from './describe-running.ts';
 import { describeWaiting } from './describe-waiting.ts';
@@ -26,5 +27,6 @@ export function describeApprovalsContract(name: string, makePlace: MakeApprovals
     describeWaiting(makePlace);
     describeGrants(makePlace);
     describeReleasing(makePlace);
+    describeRedeciding(makePlace);
   });
 }

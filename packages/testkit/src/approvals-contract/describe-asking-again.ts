@@ -1,5 +1,6 @@
 import { type Approvals, type Asked, DEFAULT_APPROVAL_LIMITS, type Question } from '@palyra/approvals';
 import { describe, expect } from 'vitest';
+import { decideAsShown } from './answer-as-shown.ts';
 import { requirePermit, usePermit } from './approvals-home.ts';
 import { approvalsTest } from './approvals-test.ts';
 import type { MakeApprovalsPlace } from './describe-approvals-contract.ts';
@@ -14,21 +15,21 @@ export function describeAskingAgain(makePlace: MakeApprovalsPlace): void {
       const questions = [sampleQuestion({ key: 'first' }), sampleQuestion({ key: 'second' })] as const;
       const { approvalId } = await asked(approvals, questions[0]);
       expect(await asked(approvals, questions[1])).toMatchObject({ approvalId, how: 'joined' });
-      await approvals.decide(approvalId, { decision: 'approve', scope: 'once', by: ada });
+      await decideAsShown(approvals, approvalId, { decision: 'approve', scope: 'once', by: ada });
       const permit = requirePermit(await approvals.verifyForRun(questions[0], approvalId));
       expect(await usePermit(home, permit)).toBe(true);
       expect(await approvals.verifyForRun(questions[1], approvalId)).toMatchObject({ code: 'already_used' });
       const again = await asked(approvals, questions[1]);
       expect(again.how).toBe('new');
       expect(again.approvalId).not.toBe(approvalId);
-      await approvals.decide(again.approvalId, { decision: 'approve', scope: 'once', by: ada });
+      await decideAsShown(approvals, again.approvalId, { decision: 'approve', scope: 'once', by: ada });
       expect(await approvals.verifyForRun(questions[1], again.approvalId)).toMatchObject({ kind: 'permitted' });
     });
 
     test('a no is told for a while, and then the key asks anew', async ({ home: { approvals }, clock, ada }) => {
       const question = sampleQuestion({ key: 'mine' });
       const { approvalId } = await asked(approvals, question);
-      await approvals.decide(approvalId, { decision: 'deny', by: ada });
+      await decideAsShown(approvals, approvalId, { decision: 'deny', by: ada });
       expect(await asked(approvals, question)).toMatchObject({ approvalId, how: 'resumed' });
       await clock.advance(DEFAULT_APPROVAL_LIMITS.denialHoldsMs);
       expect(await asked(approvals, question)).toMatchObject({ how: 'new' });
@@ -47,7 +48,7 @@ export function describeAskingAgain(makePlace: MakeApprovalsPlace): void {
       for (const isAnswered of [false, true]) {
         const question = sampleQuestion({ key: `answered: ${isAnswered}`, argv: [`${isAnswered}`] });
         const { approvalId } = await asked(approvals, question);
-        if (isAnswered) await approvals.decide(approvalId, { decision: 'approve', scope: 'once', by: ada });
+        if (isAnswered) await decideAsShown(approvals, approvalId, { decision: 'approve', scope: 'once', by: ada });
         const stricter = { ...question, needs: { ...question.needs, approvers: 2 } };
         const again = await asked(approvals, stricter);
         expect(again.how).toBe('new');

@@ -1,5 +1,6 @@
 import { DEFAULT_APPROVAL_LIMITS } from '@palyra/approvals';
 import { describe, expect } from 'vitest';
+import { decideAsShown } from './answer-as-shown.ts';
 import { openApprovalsHome } from './approvals-home.ts';
 import { approvalsTest } from './approvals-test.ts';
 import type { MakeApprovalsPlace } from './describe-approvals-contract.ts';
@@ -25,11 +26,28 @@ export function describeAsking(makePlace: MakeApprovalsPlace): void {
           action: { text: 'curl https://api.example.com/v1', left_out: 0 },
           hosts: [{ shown: 'api.example.com:443', warnings: [] }],
           not_bound: ['libraries that curl loads'],
+          workspace: { name: 'shop', path: '/work/shop' },
+          session: 'session 1',
+          left_out: 0,
           subject: card?.subject,
         },
         agent_says: { text: 'harmless, trust me', note: 'Written by the agent. Nothing in it was checked.' },
       });
-      expect(card?.prompt.options.map(({ scope }) => scope)).toEqual(['once', 'session', 'timeboxed', 'always']);
+      expect(card?.prompt.options.map(({ scope, covers }) => [scope, covers[0]])).toEqual([
+        ['once', 'this one call, within 1 hour'],
+        ['session', "until the session 'session 1' of agent:coder in shop ends, for at most 12 hours"],
+        ['timeboxed', 'for at most 8 hours, in every session of agent:coder in shop'],
+        ['always', 'for good, for everybody in shop'],
+      ]);
+    });
+
+    test('always is offered only where the policy can write a rule for it', async ({ home: { approvals }, ada }) => {
+      const asked = await approvals.ask(sampleQuestion({ canWriteRule: false }));
+      if (asked.kind === 'refused') throw new Error(asked.reason);
+      const { prompt } = await approvals.get(asked.approvalId);
+      expect(prompt.options.map(({ scope }) => scope)).toEqual(['once', 'session', 'timeboxed']);
+      const always = { decision: 'approve', scope: 'always', by: ada } as const;
+      expect(await decideAsShown(approvals, asked.approvalId, always)).toMatchObject({ code: 'not_offered' });
     });
 
     test('equal questions are one card, however many ask at once and in whatever words', async ({ home }) => {
@@ -41,6 +59,17 @@ export function describeAsking(makePlace: MakeApprovalsPlace): void {
       expect(ids.size).toBe(1);
       expect(outcomes.filter((outcome) => outcome.kind === 'asked' && outcome.how === 'new')).toHaveLength(1);
       expect(await approvals.pending({ limit: 10 })).toMatchObject([{ waiting: 12 }]);
+    });
+
+    test('so many calls wait for one answer, also when they ask all at once', async ({ place, clock, credentials }) => {
+      const limits = { waitingPerCard: 4 };
+      await using home = await openApprovalsHome(place.location, { clock, credentials, limits });
+      const outcomes = await Promise.all(Array.from({ length: 12 }, () => home.approvals.ask(sampleQuestion())));
+      expect(outcomes.filter(({ kind }) => kind === 'asked')).toHaveLength(4);
+      expect(outcomes.filter(({ kind }) => kind === 'refused')).toMatchObject(
+        Array.from({ length: 8 }, () => ({ code: 'too_many_waiting' })),
+      );
+      expect(await home.approvals.pending({ limit: 10 })).toMatchObject([{ waiting: 4 }]);
     });
 
     test('another argument, session or principal is another card', async ({ home: { approvals } }) => {
@@ -92,7 +121,7 @@ export function describeAsking(makePlace: MakeApprovalsPlace): void {
       for (const argv of [['1'], ['2']]) {
         const asked = await home.approvals.ask(sampleQuestion({ argv }));
         if (asked.kind === 'asked')
-          await home.approvals.decide(asked.approvalId, { decision: 'approve', scope: 'once', by: ada });
+          await decideAsShown(home.approvals, asked.approvalId, { decision: 'approve', scope: 'once', by: ada });
       }
       expect(await home.approvals.ask(sampleQuestion({ argv: ['3'] }))).toMatchObject({ code: 'too_many_questions' });
       await clock.advance(1_000);
@@ -104,9 +133,11 @@ export function describeAsking(makePlace: MakeApprovalsPlace): void {
       clock,
       ada,
     }) => {
+      const open = sampleQuestion({ argv: ['open'] });
+      await approvals.ask(open);
       for (const argv of [['1'], ['2'], ['3']]) {
         const asked = await approvals.ask(sampleQuestion({ argv }));
-        if (asked.kind === 'asked') await approvals.decide(asked.approvalId, { decision: 'deny', by: ada });
+        if (asked.kind === 'asked') await decideAsShown(approvals, asked.approvalId, { decision: 'deny', by: ada });
       }
       const refusal = await approvals.ask(sampleQuestion({ argv: ['4'] }));
       expect(refusal).toMatchObject({
@@ -114,6 +145,9 @@ export function describeAsking(makePlace: MakeApprovalsPlace): void {
         code: 'cooling_down',
         reason: expect.stringContaining('600 s'),
       });
+      // Nor does it join what is open; the call that waits for it still does.
+      expect(await approvals.ask({ ...open, key: 'joins' })).toMatchObject({ code: 'cooling_down' });
+      expect(await approvals.ask(open)).toMatchObject({ how: 'resumed' });
       expect(await approvals.ask(sampleQuestion({ principal: 'agent:other' }))).toMatchObject({ kind: 'asked' });
       await clock.advance(DEFAULT_APPROVAL_LIMITS.coolDownMs);
       expect(await approvals.ask(sampleQuestion({ argv: ['4'] }))).toMatchObject({ kind: 'asked' });
@@ -125,7 +159,7 @@ export function describeAsking(makePlace: MakeApprovalsPlace): void {
         const asked = await approvals.ask(sampleQuestion({ argv: [`${i}`] }));
         if (asked.kind !== 'asked') throw new Error(asked.code);
         const answer = decision === 'deny' ? { decision } : { decision, scope: 'once' as const };
-        await approvals.decide(asked.approvalId, { ...answer, by: ada });
+        await decideAsShown(approvals, asked.approvalId, { ...answer, by: ada });
       }
       expect(await approvals.ask(sampleQuestion({ argv: ['next'] }))).toMatchObject({ kind: 'asked' });
     });
@@ -137,7 +171,7 @@ export function describeAsking(makePlace: MakeApprovalsPlace): void {
     }) => {
       const asked = await approvals.ask(sampleQuestion());
       if (asked.kind !== 'asked') throw new Error(asked.code);
-      await approvals.decide(asked.approvalId, { decision: 'deny', reason: 'Use the mirror.', by: ada });
+      await decideAsShown(approvals, asked.approvalId, { decision: 'deny', reason: 'Use the mirror.', by: ada });
       expect(await approvals.ask(sampleQuestion({ agentSays: 'please' }))).toEqual({
         kind: 'refused',
         code: 'denied_before',

@@ -3,18 +3,21 @@ import {
   DEFAULT_APPROVAL_LIMITS,
   type Decider,
   type Effect,
-  type HumanAnswer,
   type Needs,
   PLAIN_NEEDS,
   type Question,
+  type Redecision,
 } from '@palyra/approvals';
 import { describe, expect } from 'vitest';
+import { decideAsShown, type LookedAnswer } from './answer-as-shown.ts';
 import { requirePermit, usePermit } from './approvals-home.ts';
 import { approvalsTest } from './approvals-test.ts';
 import type { MakeApprovalsPlace } from './describe-approvals-contract.ts';
 import { SAMPLE_HOST, sampleQuestion } from './sample-questions.ts';
 
 const HOUR = 3_600_000;
+/** There are none open where it is passed. */
+const decideCard = (): Redecision => ({ kind: 'deny' });
 const OTHER_HOST: Effect = { kind: 'host', host: 'pypi.org', port: 443, secret: null };
 
 export function describeGrants(makePlace: MakeApprovalsPlace): void {
@@ -89,7 +92,7 @@ export function describeGrants(makePlace: MakeApprovalsPlace): void {
         const asked = await approvals.ask(sampleQuestion({ effects: [effect], argv: [JSON.stringify(effect)] }));
         if (asked.kind === 'refused') throw new Error(asked.reason);
         for (const scope of ['session', 'timeboxed', 'always'] as const) {
-          const outcome = await approvals.decide(asked.approvalId, { decision: 'approve', scope, by: ada });
+          const outcome = await decideAsShown(approvals, asked.approvalId, { decision: 'approve', scope, by: ada });
           expect(outcome).toMatchObject({ code: 'not_offered' });
         }
       }
@@ -117,7 +120,11 @@ export function describeGrants(makePlace: MakeApprovalsPlace): void {
       const [first, second] = cards;
       if (first?.kind !== 'asked' || second?.kind !== 'asked') throw new Error('Nobody was asked.');
       const waits = [first, second].map((card) => approvals.wait(card));
-      const outcome = await approvals.decide(first.approvalId, { decision: 'approve', scope: 'session', by: ada });
+      const outcome = await decideAsShown(approvals, first.approvalId, {
+        decision: 'approve',
+        scope: 'session',
+        by: ada,
+      });
       expect(outcome).toMatchObject({ kind: 'decided', released: [second.approvalId] });
       expect(await Promise.all(waits)).toMatchObject([
         { kind: 'approved', via: 'answer' },
@@ -148,11 +155,14 @@ export function describeGrants(makePlace: MakeApprovalsPlace): void {
       const { grantId } = await grant(approvals, { scope: 'session' }, ada);
       const ask = (needs: Partial<Needs>) =>
         ({ kind: 'ask', needs: { ...PLAIN_NEEDS, offer: 'session', ...needs } }) as const;
-      expect(await approvals.redecide({ policySet: 'p2', decide: () => ask({}) })).toEqual({
+      expect(await approvals.redecide({ policySet: 'p2', decide: () => ask({}), decideCard })).toEqual({
         stood: [grantId],
         fell: [],
+        superseded: [],
       });
-      expect(await approvals.redecide({ policySet: 'p3', decide: () => ({ kind: 'allow' }) })).toMatchObject({
+      expect(
+        await approvals.redecide({ policySet: 'p3', decide: () => ({ kind: 'allow' }), decideCard }),
+      ).toMatchObject({
         fell: [],
       });
       expect(await approvals.covering(sampleQuestion({ policySet: 'p3' }))).toMatchObject({ kind: 'permitted' });
@@ -171,6 +181,7 @@ export function describeGrants(makePlace: MakeApprovalsPlace): void {
         const outcome = await approvals.redecide({
           policySet: `stricter ${i}`,
           decide: (each) => (each.grantId === made.grantId ? answer : { kind: 'allow' }),
+          decideCard,
         });
         expect(outcome.fell).toEqual([made.grantId]);
         expect(await approvals.covering(sampleQuestion({ effects: [effect] }))).toMatchObject({ kind: 'refused' });
@@ -197,7 +208,7 @@ export function describeGrants(makePlace: MakeApprovalsPlace): void {
       const { approvalId } = await grant(approvals, { scope: 'session' }, ada);
       const denied = await approvals.ask(sampleQuestion({ argv: ['denied'], key: 'old', session: 'another' }));
       if (denied.kind === 'refused') throw new Error(denied.reason);
-      await approvals.decide(denied.approvalId, { decision: 'deny', by: ada });
+      await decideAsShown(approvals, denied.approvalId, { decision: 'deny', by: ada });
       await approvals.ask(sampleQuestion({ argv: ['open'], effects: [] }));
       await clock.advance(60_000);
       expect(await approvals.forget(clock.now())).toBe(1);
@@ -220,7 +231,7 @@ export function describeGrants(makePlace: MakeApprovalsPlace): void {
         const asked = await approvals.ask(question);
         if (asked.kind === 'refused') throw new Error(asked.reason);
         for (const [i, by] of [ada, bob].entries()) {
-          await approvals.decide(asked.approvalId, { decision: 'approve', scope: scopes[i] ?? 'once', by });
+          await decideAsShown(approvals, asked.approvalId, { decision: 'approve', scope: scopes[i] ?? 'once', by });
         }
         expect(await approvals.grants({})).toHaveLength(grants);
         expect(await approvals.verifyForRun(question, asked.approvalId)).toMatchObject({
@@ -243,8 +254,8 @@ async function grant(approvals: Approvals, { scope, ttlMs, ...sample }: Granting
   const question = sampleQuestion({ argv: [`${scope} ${JSON.stringify(sample.effects ?? [])}`], ...sample });
   const asked = await approvals.ask(question);
   if (asked.kind === 'refused') throw new Error(asked.reason);
-  const answer: HumanAnswer = { decision: 'approve', scope, ...(ttlMs === undefined ? {} : { ttlMs }) };
-  const outcome = await approvals.decide(asked.approvalId, { ...answer, by });
+  const answer: LookedAnswer = { decision: 'approve', scope, ...(ttlMs === undefined ? {} : { ttlMs }) };
+  const outcome = await decideAsShown(approvals, asked.approvalId, { ...answer, by });
   if (outcome.kind !== 'decided' || outcome.grantId === undefined) throw new Error(JSON.stringify(outcome));
   return { grantId: outcome.grantId, question, approvalId: asked.approvalId };
 }

@@ -1,5 +1,6 @@
 import type { ApprovalEvent, Approvals, Asked, Effect, Question } from '@palyra/approvals';
 import { describe, expect } from 'vitest';
+import { decideAsShown } from './answer-as-shown.ts';
 import { openApprovalsHome } from './approvals-home.ts';
 import { approvalsTest } from './approvals-test.ts';
 import type { MakeApprovalsPlace } from './describe-approvals-contract.ts';
@@ -20,9 +21,9 @@ export function describeReleasing(makePlace: MakeApprovalsPlace): void {
         await asked(approvals, sampleQuestion({ argv: ['once'], needs: { offer: 'once' } })),
       ];
       const plain = await asked(approvals, sampleQuestion({ argv: ['plain'] }));
-      await approvals.decide(card.approvalId, { ...session, by: ada });
+      await decideAsShown(approvals, card.approvalId, { ...session, by: ada });
       await clock.advance(1_000);
-      const outcome = await approvals.decide(card.approvalId, { ...session, by: bob });
+      const outcome = await decideAsShown(approvals, card.approvalId, { ...session, by: bob });
       expect(outcome).toMatchObject({ kind: 'decided', released: [plain.approvalId] });
       for (const { approvalId } of others) expect(await approvals.get(approvalId)).toMatchObject({ state: 'pending' });
     });
@@ -34,7 +35,7 @@ export function describeReleasing(makePlace: MakeApprovalsPlace): void {
       const joined = sampleQuestion({ argv: ['joined'] });
       const theirs = await asked(approvals, joined);
       await asked(approvals, { ...joined, key: 'by ada', credential });
-      const outcome = await approvals.decide(card.approvalId, { ...session, by: ada });
+      const outcome = await decideAsShown(approvals, card.approvalId, { ...session, by: ada });
       expect(outcome).toMatchObject({ kind: 'decided', released: [] });
       for (const { approvalId } of [own, theirs]) {
         expect(await approvals.get(approvalId)).toMatchObject({ state: 'pending' });
@@ -65,7 +66,7 @@ export function describeReleasing(makePlace: MakeApprovalsPlace): void {
         },
       });
       const card = await asked(slow.approvals, sampleQuestion({ argv: ['first'] }));
-      const outcome = await slow.approvals.decide(card.approvalId, { ...session, by: ada });
+      const outcome = await decideAsShown(slow.approvals, card.approvalId, { ...session, by: ada });
       expect(outcome).toMatchObject({ kind: 'decided', released: [] });
       const decided = events.filter((event) => event.kind === 'decided');
       expect(decided.map(({ approvalId }) => approvalId)).toEqual([card.approvalId]);
@@ -80,7 +81,7 @@ export function describeReleasing(makePlace: MakeApprovalsPlace): void {
       await clock.advance(1_000);
       const card = await asked(approvals, sampleQuestion({ argv: ['first'] }));
       const covered = await asked(approvals, sampleQuestion({ argv: ['covered'] }));
-      const outcome = await approvals.decide(card.approvalId, { ...session, by: ada });
+      const outcome = await decideAsShown(approvals, card.approvalId, { ...session, by: ada });
       expect(outcome).toMatchObject({ released: [covered.approvalId] });
     });
 
@@ -95,7 +96,11 @@ export function describeReleasing(makePlace: MakeApprovalsPlace): void {
       const another: Effect = { ...SAMPLE_HOST, port: 22 } as Effect;
       const different = await asked(approvals, sampleQuestion({ effects: [another] }));
       const waiting = approvals.wait(answered);
-      const outcome = await approvals.decide(card.approvalId, { decision: 'approve', scope: 'always', by: ada });
+      const outcome = await decideAsShown(approvals, card.approvalId, {
+        decision: 'approve',
+        scope: 'always',
+        by: ada,
+      });
       if (outcome.kind !== 'decided' || outcome.alwaysHere === undefined) throw new Error(outcome.kind);
       expect(await approvals.supersede(outcome.alwaysHere)).toEqual([answered.approvalId]);
       expect(await waiting).toMatchObject({ kind: 'superseded' });

@@ -1,6 +1,7 @@
 import { type ApprovalSubject, type Approvals, DEFAULT_APPROVAL_LIMITS, type Question } from '@palyra/approvals';
 import { type ApprovalId, sha256Hex } from '@palyra/primitives';
 import { describe, expect } from 'vitest';
+import { decideAsShown } from './answer-as-shown.ts';
 import { openApprovalsHome, requirePermit, usePermit } from './approvals-home.ts';
 import { approvalsTest } from './approvals-test.ts';
 import type { MakeApprovalsPlace } from './describe-approvals-contract.ts';
@@ -71,7 +72,7 @@ export function describeRunning(makePlace: MakeApprovalsPlace): void {
         const asked = await approvals.ask(question);
         if (asked.kind === 'refused') throw new Error(asked.reason);
         ids.push(asked.approvalId);
-        if (ids.length === 2) await approvals.decide(asked.approvalId, { decision: 'deny', by: ada });
+        if (ids.length === 2) await decideAsShown(approvals, asked.approvalId, { decision: 'deny', by: ada });
         if (ids.length === 3) await approvals.cancel(asked);
         const permit = await approvals.verifyForRun(question, asked.approvalId);
         expect(permit).toMatchObject({ kind: 'refused', code: 'not_approved' });
@@ -189,6 +190,6 @@ async function approve(
 ): Promise<ApprovalId> {
   const asked = await approvals.ask(question);
   if (asked.kind === 'refused') throw new Error(asked.reason);
-  await approvals.decide(asked.approvalId, { decision: 'approve', scope, by });
+  await decideAsShown(approvals, asked.approvalId, { decision: 'approve', scope, by });
   return asked.approvalId;
 }

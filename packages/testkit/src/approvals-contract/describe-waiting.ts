@@ -1,6 +1,7 @@
 import { type Approvals, type Asked, DEFAULT_APPROVAL_LIMITS, type Question } from '@palyra/approvals';
 import { describe, expect, vi } from 'vitest';
-import { openApprovalsHome } from './approvals-home.ts';
+import { decideAsShown } from './answer-as-shown.ts';
+import { openApprovalsHome, recordInTables } from './approvals-home.ts';
 import { approvalsTest } from './approvals-test.ts';
 import type { MakeApprovalsPlace } from './describe-approvals-contract.ts';
 import { sampleQuestion } from './sample-questions.ts';
@@ -17,11 +18,17 @@ export function describeWaiting(makePlace: MakeApprovalsPlace): void {
       const [first, second] = [await asked(approvals), await asked(approvals)];
       const waits = [approvals.wait(first), approvals.wait(second)];
       await clock.advance(5_000);
-      await approvals.decide(first.approvalId, { decision: 'deny', reason: 'Not on a Friday.', by: ada });
+      await decideAsShown(approvals, first.approvalId, { decision: 'deny', reason: 'Not on a Friday.', by: ada });
       for (const answer of await Promise.all(waits)) {
         expect(answer).toEqual({
           kind: 'denied',
           reason: 'Not on a Friday.',
+          decided: {
+            person: 'ada',
+            device: 'laptop',
+            assurance: 'same_host_key',
+            statement: { text: expect.stringContaining('Not on a Friday.'), signature: expect.any(Uint8Array) },
+          },
           approvalId: first.approvalId,
           waitedMs: 5_000,
         });
@@ -39,7 +46,7 @@ export function describeWaiting(makePlace: MakeApprovalsPlace): void {
       await using other = await openApprovalsHome(place.location, { clock, credentials });
       const card = await asked(home.approvals);
       const waiting = home.approvals.wait(card);
-      await other.approvals.decide(card.approvalId, { decision: 'approve', scope: 'once', by: ada });
+      await decideAsShown(other.approvals, card.approvalId, { decision: 'approve', scope: 'once', by: ada });
       expect(await waiting).toMatchObject({ kind: 'approved', scope: 'once', via: 'answer' });
     });
 
@@ -88,6 +95,53 @@ export function describeWaiting(makePlace: MakeApprovalsPlace): void {
       expect(await approvals.pending({ limit: 10 })).toHaveLength(1);
     });
 
+    test('two that cancel at once leave no card that nobody waits for', async ({ home, place, clock, credentials }) => {
+      const mine = await asked(home.approvals, sampleQuestion({ run: 'mine' }));
+      const theirs = await asked(home.approvals, sampleQuestion({ run: 'theirs' }));
+      expect(theirs.approvalId).toBe(mine.approvalId);
+      let isFirst = true;
+      const { commit } = recordInTables(home.database);
+      await using slow = await openApprovalsHome(place.location, {
+        clock,
+        credentials,
+        async commit(unit, events) {
+          if (isFirst) {
+            isFirst = false;
+            await home.approvals.cancelRun('theirs');
+          }
+          return commit(unit, events);
+        },
+      });
+      await slow.approvals.cancel(mine);
+      expect(await home.approvals.pending({ limit: 10 })).toEqual([]);
+      expect(await home.approvals.get(mine.approvalId)).toMatchObject({ state: 'cancelled', waiting: 0 });
+    });
+
+    test('cancelling a run is one unit for each card, however many of its calls wait for it', async ({
+      home,
+      place,
+      clock,
+      credentials,
+    }) => {
+      const questions = Array.from({ length: 60 }, () => sampleQuestion({ run: 'mine' }));
+      await Promise.all(questions.map((question) => asked(home.approvals, question)));
+      const other = await asked(home.approvals, sampleQuestion({ argv: ['other'], run: 'mine' }));
+      await asked(home.approvals, sampleQuestion({ argv: ['other'], run: 'theirs' }));
+      const { commit } = recordInTables(home.database);
+      let units = 0;
+      await using counted = await openApprovalsHome(place.location, {
+        clock,
+        credentials,
+        commit(unit, events) {
+          units += 1;
+          return commit(unit, events);
+        },
+      });
+      await counted.approvals.cancelRun('mine');
+      expect(units).toBe(2);
+      expect(await home.approvals.pending({ limit: 10 })).toMatchObject([{ approvalId: other.approvalId, waiting: 1 }]);
+    });
+
     test('who cancels while another joins leaves the card open', async ({ home: { approvals } }) => {
       for (let round = 0; round < 10; round += 1) {
         const question = sampleQuestion({ argv: [`${round}`] });
@@ -120,7 +174,7 @@ export function describeWaiting(makePlace: MakeApprovalsPlace): void {
       expect(await third).toMatchObject({ kind: 'parked' });
       expect(await approvals.get(approvalId)).toMatchObject({ state: 'pending' });
 
-      await approvals.decide(approvalId, { decision: 'approve', scope: 'once', by: ada });
+      await decideAsShown(approvals, approvalId, { decision: 'approve', scope: 'once', by: ada });
       const resumed = await asked(approvals, question);
       expect(resumed).toMatchObject({ approvalId, how: 'resumed' });
       expect(await approvals.wait(resumed, { parkAfterMs: 0 })).toMatchObject({ kind: 'approved' });
@@ -142,7 +196,7 @@ export function describeWaiting(makePlace: MakeApprovalsPlace): void {
       await using after = await openApprovalsHome(place.location, { clock, credentials });
       expect(await after.approvals.pending({ limit: 10 })).toMatchObject([{ approvalId: card.approvalId }]);
       const waiting = after.approvals.wait(await asked(after.approvals, question));
-      await after.approvals.decide(card.approvalId, { decision: 'approve', scope: 'once', by: ada });
+      await decideAsShown(after.approvals, card.approvalId, { decision: 'approve', scope: 'once', by: ada });
       expect(await waiting).toMatchObject({ kind: 'approved', approvalId: card.approvalId });
     });
 
@@ -150,7 +204,7 @@ export function describeWaiting(makePlace: MakeApprovalsPlace): void {
       const heard: string[] = [];
       const watching = await approvals.watch((event) => heard.push(event.kind === 'gap' ? 'gap' : event.id));
       const { approvalId } = await asked(approvals);
-      await approvals.decide(approvalId, { decision: 'deny', by: ada });
+      await decideAsShown(approvals, approvalId, { decision: 'deny', by: ada });
       await vi.waitFor(() => expect(heard).toEqual([approvalId, approvalId]));
       watching.close();
     });

@@ -14,6 +14,7 @@ export interface SampleQuestion {
   readonly needs?: Partial<Needs>;
   readonly policySet?: string;
   readonly agentSays?: string | null;
+  readonly canWriteRule?: boolean;
 }
 
 export const SAMPLE_HOST: Effect = { kind: 'host', host: 'api.example.com', port: 443, secret: null };
@@ -42,6 +43,7 @@ export function sampleQuestion(sample: SampleQuestion = {}): Question {
     facts: {
       action: { kind: 'command', argv },
       cwd: '/work/shop',
+      workspacePath: '/work/shop',
       hosts: effects.flatMap((effect) => (effect.kind === 'host' ? [`${effect.host}:${effect.port}`] : [])),
       knownHosts: [],
       hasOpenNetwork: false,
@@ -53,6 +55,11 @@ export function sampleQuestion(sample: SampleQuestion = {}): Question {
       agentSays: sample.agentSays ?? null,
     },
     needs: { ...PLAIN_NEEDS, offer: 'always', ...sample.needs },
-    policy: { set: policySet, ids: ['new-host'], reason: 'The call reaches a host that is new here.' },
+    policy: {
+      set: policySet,
+      ids: ['new-host'],
+      reason: 'The call reaches a host that is new here.',
+      canWriteRule: sample.canWriteRule ?? true,
+    },
   };
 }
