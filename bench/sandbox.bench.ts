@@ -2,14 +2,17 @@ import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { createSandbox, type Sandbox, type SandboxProfile } from '@palyra/sandbox';
 import { createDaemon, type Daemon, loopBlock } from './daemon-process.ts';
-import { type Contender, defineBenchmark } from './harness.ts';
+import { type Contender, defineBenchmark, type Workload } from './harness.ts';
 import { leastBubblewrap, rawBubblewrap } from './raw-bubblewrap.ts';
+import { makeRepository } from './repository-place.ts';
 import { codexCommand, runtimeCommand, runtimeLibrary } from './rival-sandboxes.ts';
 import { COMMAND, makePlace, OPERATOR, profileOf, quiet, type SandboxPlace, succeeded } from './sandbox-place.ts';
 import { untilClosed } from './until-closed.ts';
 
 export interface SandboxContext extends SandboxPlace {
   readonly sandbox: Sandbox;
+  /** A workspace as people have them. */
+  readonly repository: string;
   /** Another process, which has grown. */
   readonly daemon: Daemon;
 }
@@ -27,6 +30,7 @@ export default defineBenchmark<SandboxContext>({
     try {
       return {
         ...place,
+        repository: await makeRepository(place.owner),
         // Cold: what a tier costs when nothing was started ahead.
         sandbox: await createSandbox({ operator: OPERATOR, logger: quiet, pool: 'off' }),
         daemon: await createDaemon(place),
@@ -37,11 +41,12 @@ export default defineBenchmark<SandboxContext>({
       throw error;
     }
   },
-  async teardown({ sandbox, daemon, directory, workspace }) {
+  async teardown({ sandbox, daemon, directory, workspace, repository }) {
     await daemon.close();
     await sandbox.close();
     await rm(directory, { recursive: true });
     await rm(workspace, { recursive: true });
+    await rm(repository, { recursive: true });
   },
   contenders: [
     {
@@ -56,6 +61,8 @@ export default defineBenchmark<SandboxContext>({
     tier('tier-b-cold', 'B'),
     tier('tier-c', 'C'),
     pooled('tier-c-pooled', 'C'),
+    pooledIn('tier-c-pooled-repo', [COMMAND]),
+    pooledIn('tier-c-pooled-repo-write', ['/bin/sh', '-c', 'echo x > bench-output']),
     git('tier-c-git', 'bound'),
     git('tier-c-git-unbound', 'unbound'),
     runtimeLibrary('srt-lib'),
@@ -92,31 +99,34 @@ function git(name: string, which: 'bound' | 'unbound'): Contender<SandboxContext
   };
 }
 
+function pooled(name: string, which: SandboxProfile['tier']): Contender<SandboxContext> {
+  return { name, prepare: ({ workspace }) => waiting([COMMAND], profileOf(which, workspace)) };
+}
+
+/** In a repository with some thousand directories, each of which is looked at or watched for protected paths. */
+function pooledIn(name: string, argv: readonly string[]): Contender<SandboxContext> {
+  return { name, prepare: ({ repository }) => waiting(argv, profileOf('C', repository)) };
+}
+
 /**
  * The latency of a command that finds a sandbox waiting: the refill is waited for between two of them, off the clock. How
  * many commands a second there are is what the cold ones say, for each has its sandbox made.
  */
-function pooled(name: string, which: SandboxProfile['tier']): Contender<SandboxContext> {
+async function waiting(argv: readonly string[], profile: SandboxProfile): Promise<Workload> {
+  const sandbox = await createSandbox({ operator: OPERATOR, logger: quiet });
+  const run = () => sandbox.run({ argv }, profile);
   return {
-    name,
-    async prepare({ workspace }) {
-      const sandbox = await createSandbox({ operator: OPERATOR, logger: quiet });
-      const profile = profileOf(which, workspace);
-      const run = () => sandbox.run({ argv: [COMMAND] }, profile);
-      return {
-        sample: 'result',
-        async operation() {
-          // After another contender's turn those that waited may be too old, and two commands make the profile hot again.
-          while ((await sandbox.warmed()) === 0) succeeded(await run());
-          const before = performance.now();
-          const result = await run();
-          const took = performance.now() - before;
-          succeeded(result);
-          if (!('pooled' in result && result.pooled)) throw new Error('No sandbox was waiting.');
-          return took;
-        },
-        close: () => sandbox.close(),
-      };
+    sample: 'result',
+    async operation() {
+      // After another contender's turn those that waited may be too old, and two commands make the profile hot again.
+      while ((await sandbox.warmed()) === 0) succeeded(await run());
+      const before = performance.now();
+      const result = await run();
+      const took = performance.now() - before;
+      succeeded(result);
+      if (!('pooled' in result && result.pooled)) throw new Error('No sandbox was waiting.');
+      return took;
     },
+    close: () => sandbox.close(),
   };
 }

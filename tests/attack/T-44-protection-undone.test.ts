@@ -123,15 +123,48 @@ describeBothWays((place) => {
     expect(operator('ls AGENTS.md new/.git/hooks/pre-commit 2>/dev/null || true')).toBe('');
   });
 
-  test('what one command may write by the operator’s leave, another one does not undo', async () => {
+  test('what one command may write by the operator’s leave, another one does not undo: it waits for it', async () => {
     const { workspace, operator } = makeWorkspace(place());
-    const other = place().daemon.start(sh(`echo ready; ${waitFor('over')}`), tierC({ workspace }));
-    await until('it waits', () => other.text().includes('ready'));
     const profile = tierC({ workspace }, { protection: { lifted: [join(workspace, 'AGENTS.md')] } });
-    const ended = await place().daemon.run(sh('echo asked > AGENTS.md'), profile);
+    const script = `echo half > AGENTS.md; echo ready; ${waitFor('over')}; echo asked > AGENTS.md`;
+    const allowed = place().daemon.start(sh(script), profile);
+    await until('it waits', () => allowed.text().includes('ready'));
+    const other = place().daemon.start(sh('cat AGENTS.md; echo evil > AGENTS.md'), tierC({ workspace }));
     operator('touch over');
-    expect([changesOf(ended, workspace), changesOf(await other.ended, workspace)]).toEqual([[], []]);
+    expect(changesOf(await allowed.ended, workspace)).toEqual([]);
+    const ended = await other.ended;
+    // Mounted for it: it was there when it began.
+    expect({ saw: ended.stdout, changes: changesOf(ended, workspace) }).toEqual({ saw: 'asked\n', changes: [] });
     expect(operator('cat AGENTS.md')).toBe('asked\n');
+  });
+
+  test('nor does it pass off what another one wrote: it is refused while that runs', async () => {
+    const { workspace, operator } = makeWorkspace(place());
+    const plant = sh(`echo evil > AGENTS.md; echo ready; ${waitFor('over')}`);
+    const other = place().daemon.start(plant, tierC({ workspace }));
+    await until('it has planted', () => other.text().includes('ready'));
+    const profile = tierC({ workspace }, { protection: { lifted: [join(workspace, 'AGENTS.md')] } });
+    const refused = await place().daemon.run(sh('true'), profile);
+    operator('touch over');
+    expect([refused.detail, changesOf(await other.ended, workspace)]).toEqual([
+      'sandbox.workspace_busy',
+      ['created AGENTS.md'],
+    ]);
+    expect(operator('ls AGENTS.md 2>/dev/null || true')).toBe('');
+    const later = await place().daemon.run(sh('echo asked > AGENTS.md'), profile);
+    expect({ kind: later.kind, now: operator('cat AGENTS.md') }).toEqual({ kind: 'completed', now: 'asked\n' });
+  });
+
+  test('one that waits for another can be cancelled', async () => {
+    const { workspace } = makeWorkspace(place());
+    const profile = tierC({ workspace }, { protection: { lifted: [join(workspace, 'AGENTS.md')] } });
+    const allowed = place().daemon.start(sh('echo ready; sleep 30'), profile);
+    await until('it runs', () => allowed.text().includes('ready'));
+    const other = place().daemon.start(sh('true'), tierC({ workspace }));
+    other.cancel();
+    expect((await other.ended).kind).toBe('cancelled');
+    allowed.cancel();
+    expect((await allowed.ended).kind).toBe('cancelled');
   });
 
   describe('a repository that is made during the run', () => {
@@ -217,17 +250,16 @@ describeBothWays((place) => {
     expect(operator('ls -A dir/ 2>/dev/null; true')).not.toContain('evil');
   });
 
-  test('while another sandbox may exchange a protected directory for a link, nobody sees what that leads to', async () => {
+  test('while another sandbox exchanges a directory of hooks for a link, nobody sees what that leads to', async () => {
     const { workspace, operator } = makeWorkspace(place());
     const outside = makeWorkspace(place(), 'echo secret > tasks.json');
-    operator(`ln -s ${outside.workspace} link`);
-    const paths = ['.vscode', 'link'].map((name) => join(workspace, name));
-    const lifted = tierC({ workspace }, { protection: { lifted: paths } });
-    const swapping = place().daemon.start(python(SWAP, ...paths), lifted);
+    operator(`mkdir .husky; echo {} > .husky/tasks.json; ln -s ${outside.workspace} link`);
+    const paths = ['.husky', 'link'].map((name) => join(workspace, name));
+    const swapping = place().daemon.start(python(SWAP, ...paths), tierC({ workspace }));
     await swapping.running;
     const seen = new Set<string>();
     for (let round = 0; round < 40; round += 1) {
-      const ended = await place().daemon.run(sh('cat .vscode/tasks.json 2>/dev/null; true'), tierC({ workspace }));
+      const ended = await place().daemon.run(sh('cat .husky/tasks.json 2>/dev/null; true'), tierC({ workspace }));
       seen.add(`${ended.kind} ${ended.kind === 'completed' ? ended.stdout.trim() : ended.detail}`);
     }
     swapping.cancel();

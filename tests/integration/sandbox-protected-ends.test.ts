@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -58,3 +59,16 @@ for (const tier of ['B', 'C'] as const) {
     expect(sandbox.about.cgroups.kind === 'none' ? isSaid : !existsSync(instructions)).toBe(true);
   });
 }
+
+test('a command that is cancelled while its workspace is looked at is cancelled, and never ran', async () => {
+  await using opened = await open();
+  const { sandbox, workspace, instructions } = opened;
+  execFileSync('sh', ['-c', 'mkdir wide; cd wide; seq 3000 | xargs mkdir'], { cwd: workspace });
+  const abort = new AbortController();
+  const ended = sandbox.run({ argv: ['touch', instructions] }, sandboxProfile(workspace), { signal: abort.signal });
+  abort.abort();
+  expect(await ended).toMatchObject({ kind: 'cancelled', facts: undefined, protectedChanged: [] });
+  expect(existsSync(instructions)).toBe(false);
+  // Nothing of it is in the way of the next one.
+  expect(await sandbox.run({ argv: ['true'] }, sandboxProfile(workspace))).toMatchObject({ kind: 'completed' });
+});

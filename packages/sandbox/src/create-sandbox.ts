@@ -17,8 +17,11 @@ import { hostStampFiles } from './pool/stamp-files.ts';
 import { createWarmPool, DEFAULT_POOL, type WarmPool } from './pool/warm-pool.ts';
 import { warmUp } from './pool/warm-sandbox.ts';
 import type { SandboxProfile } from './profile.ts';
-import { createProtection } from './protect/create-protection.ts';
+import { createProtection, runsDirectory } from './protect/create-protection.ts';
+import { launcherGone, leftRuns } from './protect/left-runs.ts';
+import { makeUpRuns } from './protect/make-up-runs.ts';
 import { createProtectedRuns } from './protect/protected-runs.ts';
+import type { ProtectedChange } from './protect/put-back.ts';
 import { type JobContext, type Running, type RunOptions, runJob } from './run-job.ts';
 import type { Refusal, RunResult } from './run-result.ts';
 import { SandboxError } from './sandbox-error.ts';
@@ -46,6 +49,8 @@ export interface SandboxFacts {
   readonly launcher: LauncherFacts;
   readonly cgroups: CgroupDriver;
   readonly bubblewrap: string | undefined;
+  /** Protected paths that commands had changed which ran when another daemon was killed. They are in the log, too. */
+  readonly madeUp: readonly ProtectedChange[];
 }
 
 export interface SandboxOptions {
@@ -61,7 +66,8 @@ export interface SandboxOptions {
 }
 
 /**
- * Starts the launcher, so call it before the process grows. Removes what a launcher that was killed has left behind.
+ * Starts the launcher, so call it before the process grows. Removes what a launcher that was killed has left behind, and
+ * makes up for the looks at protected paths that a daemon that was killed did not come to.
  * Throws `sandbox.launcher_missing` and `sandbox.launcher_failed`.
  */
 export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
@@ -94,6 +100,8 @@ async function compose(launcher: Launcher, options: SandboxOptions): Promise<San
   const { operator, now = Date.now, keptDirectory = join(operator.palyraHome, 'kept'), pool: wanted = {} } = options;
   const changes = hostCgroupFiles();
   const cgroups = prepareCgroups(detectCgroups(changes), changes);
+  const lost = leftRuns(runsDirectory(keptDirectory));
+  const areGone = new Map(await Promise.all(lost.map(async (run) => [run, await launcherGone(run)] as const)));
   // SECURITY: T-16 — a launcher that was killed could not remove its cgroups, nor what still ran in them.
   await removeStale(cgroups, changes);
 
@@ -116,9 +124,21 @@ async function compose(launcher: Launcher, options: SandboxOptions): Promise<San
     programsOn: rememberFiles(),
   });
   const realPath = (path: string) => resolvePath(hostSurveyFiles, path);
+  const protection = createProtection({
+    keptDirectory,
+    realPath,
+    home: operator.home,
+    now,
+    launcher: { pid: launcher.about.pid, startTicks: launcher.about.startTicks },
+  });
+  const madeUp = await makeUpRuns(lost, {
+    protection,
+    logger: options.logger,
+    isOver: (run) => areGone.get(run) === true && cgroups.kind !== 'none',
+  });
   const protectedRuns = createProtectedRuns({
     planner,
-    protection: createProtection({ keptDirectory, realPath, now }),
+    protection,
     endLost: async (plan) => {
       const left = await Promise.all(plan.cgroups.map(({ directory }) => removeCgroup(directory, changes)));
       return left.length > 0 && left.every((reason) => reason === undefined);
@@ -149,18 +169,19 @@ async function compose(launcher: Launcher, options: SandboxOptions): Promise<San
     }
   };
   const runWatched = async (command: SandboxCommand, profile: SandboxProfile, run: RunOptions): Promise<RunResult> => {
-    const result = await protectedRuns.run(command, profile, (planned, started) => {
+    const start = (planned: Planned, started: () => void) => {
       const onStart = (running: Running) => {
         started();
         run.onStart?.(running);
       };
       return runPlanned({ ...planned, command, profile }, { ...run, onStart });
-    });
+    };
+    const result = await protectedRuns.run(command, profile, { start, signal: run.signal });
     return result.kind === 'refused' && run.bound !== undefined ? asChanged(result) : result;
   };
   const active = new Set<Promise<RunResult>>();
   return {
-    about: { launcher: launcher.about, cgroups, bubblewrap },
+    about: { launcher: launcher.about, cgroups, bubblewrap, madeUp },
     plan: (command, profile) => protectedRuns.plan(command, profile),
     async run(command, profile, run = {}) {
       const running = runWatched(command, profile, run);
@@ -181,6 +202,7 @@ async function compose(launcher: Launcher, options: SandboxOptions): Promise<San
       await launcher.close();
       // SECURITY: T-15 — what they left is looked at, and put back, before this process may end.
       await Promise.allSettled(active);
+      protection.close();
     },
   };
 }

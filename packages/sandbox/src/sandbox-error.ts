@@ -15,10 +15,12 @@ export const SANDBOX_ERRORS = {
   'sandbox.launcher_missing': 'There is no launcher for this machine.',
   'sandbox.not_bindable': 'What would run cannot be tied to its bytes.',
   'sandbox.overloaded': 'Too many commands are running.',
+  'sandbox.protected_root': 'What the tool may write is a protected path, or lies in one.',
   'sandbox.start_failed': 'The command could not be started.',
   'sandbox.unsafe_identity': 'The tool would run as root, or with groups that it must not have.',
   'sandbox.unsafe_workspace': 'The workspace is too wide, or holds what a tool must not reach.',
   'sandbox.unsupported': 'This host cannot enforce what the profile demands.',
+  'sandbox.workspace_busy': 'A command that may write protected paths has to be alone in its workspace.',
 } as const;
 
 export type SandboxErrorCode = keyof typeof SANDBOX_ERRORS;

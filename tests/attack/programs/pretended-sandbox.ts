@@ -43,7 +43,7 @@ export async function createPretendedSandbox(
   const groups = process.getgroups?.() ?? [];
   const binder = createBinder({ launcher: about, groups, files: hostSurveyFiles, programsOn: rememberFiles() });
   return {
-    about: { launcher: about, cgroups, bubblewrap: bubblewrap ?? undefined },
+    about: { launcher: about, cgroups, bubblewrap: bubblewrap ?? undefined, madeUp: [] },
     plan: planner.plan,
     async bind(command, profile) {
       const planned = planner.plan(command, profile);

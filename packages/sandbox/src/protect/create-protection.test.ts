@@ -42,7 +42,7 @@ afterEach(() => {
 function create(keptDirectory: string): Protection {
   const realPath = (path: string) =>
     resolvePath({ realPath: (each) => (existsSync(each) ? realpathSync(each) : undefined) }, path);
-  return createProtection({ keptDirectory, realPath, now: Date.now });
+  return createProtection({ keptDirectory, realPath, home: '/nonexistent', now: Date.now });
 }
 
 const at = (path: string) => join(workspace, path);

@@ -1,17 +1,23 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { stateOf } from './anchored-files.ts';
 import { drive, driveNow } from './drive-steps.ts';
+import type { Comparison, FoundChange } from './find-changes.ts';
 import { createKeeper } from './keep-attempt.ts';
 import { keptQuota } from './kept-quota.ts';
-import { ledToByNewTrees, pathsLedTo } from './led-to.ts';
+import { ledToAfter, pathsLedTo } from './led-to.ts';
+import type { LeftRun } from './left-runs.ts';
 import { absentHooks, mountCandidates } from './mount-candidates.ts';
 import { createMountPoints, removeLeftMountPoints } from './mount-points.ts';
+import { createRunNotes, type RunState } from './note-runs.ts';
 import { type ProtectionMount, planProtection } from './plan-protection.ts';
 import type { ProtectedChange } from './put-back.ts';
-import type { Entry } from './read-entries.ts';
 import { restoreAll } from './restore-all.ts';
-import { createRunning, heldByAll, holdsMore, isIn, type Running, trusted } from './running-watches.ts';
+import { createRunning, heldByAll, holdsMore, type Running, trusted } from './running-watches.ts';
 import { SCAN_LIMITS, type ScanLimits } from './scan-limits.ts';
-import { type ScanRequest, scanTree, type TreeMemory } from './scan-tree.ts';
+import { type Scan, type ScanRequest, scanTree } from './scan-tree.ts';
+import type { Snapshot } from './snapshot.ts';
+import { createStillness } from './stillness.ts';
+import { rememberTrees } from './tree-memory.ts';
 
 /** Looks after protected paths: what is there before a command is there after it. */
 export interface Protection {
@@ -19,10 +25,16 @@ export interface Protection {
   plan(place: ProtectedPlace): readonly ProtectionMount[];
   /** Throws when it is aborted, and has then made nothing. */
   begin(place: ProtectedPlace, options?: BeginOptions): Promise<Watch>;
+  /** The look that a daemon did not come to because it was killed. To be called before anything is begun. */
+  makeUp(left: LeftRun): Promise<readonly ProtectedChange[]>;
+  /** When nothing runs any more. */
+  close(): void;
 }
 
 export interface BeginOptions {
   readonly signal?: AbortSignal;
+  /** How long the command may run, when that is known. */
+  readonly lastsMs?: number;
   /** For a sandbox that is made ahead, in which no command runs yet. */
   readonly isPrepared?: true;
 }
@@ -54,41 +66,85 @@ export interface ProtectionDeps {
   readonly keptDirectory: string;
   /** Every link followed; of what is not there, as far as it is. */
   realPath(path: string): string;
+  /** The operator's. */
+  readonly home: string;
   readonly now: () => number;
   readonly limits?: ScanLimits;
+  /** Of the commands: what it started ends with it. */
+  readonly launcher?: RunState['launcher'];
 }
 
-/** Workspaces of which more than their name is known. */
-const MOST_REMEMBERED = 16;
+/** In Palyra's home. */
+export function runsDirectory(keptDirectory: string): string {
+  return join(keptDirectory, 'runs');
+}
+
+/** How much longer than it may run a command has been seen to write: it takes a moment to kill it. */
+const DYING_MS = 60_000;
 
 /** Removes mount points that a killed daemon left. */
-export function createProtection({ keptDirectory, realPath, now, limits = SCAN_LIMITS }: ProtectionDeps): Protection {
+export function createProtection(deps: ProtectionDeps): Protection {
+  const { keptDirectory, realPath, home, now, limits = SCAN_LIMITS } = deps;
   const records = join(keptDirectory, 'mount-points');
   removeLeftMountPoints(records);
   const points = createMountPoints(records);
   const memories = rememberTrees();
   const running = createRunning();
+  const notes = createRunNotes(runsDirectory(keptDirectory), deps.launcher);
 
-  const beforeRun = ({ roots, lifted }: ProtectedPlace, own?: Running): ScanRequest => ({
+  const beforeRun = ({ roots, lifted }: Snapshot['place'], own?: Running): ScanRequest => ({
     isQuiet: () => running.all().every((each) => each === own || each.isPrepared),
     roots,
     lifted,
     memory: memories(roots),
     now,
     limits,
-    leadsTo: ({ entries }) => pathsLedTo(entries, { roots, realPath }),
+    leadsTo: (found) => pathsLedTo(found, { roots, realPath, home }),
     since: undefined,
   });
 
+  const stillness = createStillness(() => running.all().some(({ isPrepared }) => !isPrepared));
+  const scanStill = async (request: ScanRequest, signal?: AbortSignal): Promise<Scan> => {
+    const looked = await stillness.look(request.memory);
+    const scan = await drive(scanTree({ ...request, still: looked.tops }), signal);
+    stillness.scanned(request.memory, looked);
+    return scan;
+  };
+
   const planned = (place: ProtectedPlace) => driveNow(scanTree({ ...beforeRun(place), isPlan: true }));
 
+  /** Compares with how things were, and puts back. */
+  async function restoreSince(
+    { place, before }: Snapshot,
+    atMs: number,
+    { own, isLater }: { readonly own?: Running; readonly isLater?: NonNullable<Comparison['isLater']> },
+  ): Promise<readonly ProtectedChange[]> {
+    const { roots, lifted } = place;
+    const after = await scanStill({
+      ...beforeRun(place, own),
+      leadsTo: (found) => ledToAfter(before, found, { roots, realPath, home }),
+      since: { atMs, bulk: before.bulk, entries: before.entries, unlooked: before.unlooked },
+    });
+    const comparison = { before, after, roots, lifted, realPath, ...(isLater === undefined ? {} : { isLater }) };
+    return drive(restoreAll(comparison, createKeeper(keptDirectory, keptQuota(now))));
+  }
+
   return {
+    async makeUp({ snapshot, atMs, untilMs }) {
+      if (snapshot === undefined) return [];
+      const isLater = ({ path }: FoundChange) => untilMs !== undefined && lastChangeAt(path) > untilMs;
+      return restoreSince(snapshot, atMs, { isLater });
+    },
+    close() {
+      notes.close();
+      stillness.close();
+    },
     plan(place) {
       if (!place.mounts) return [];
       const absent = absentHooks(place, points.has).map((each) => ({ ...each, hold: 'always' as const }));
       return planProtection([...absent, ...mountCandidates(planned(place), place)]);
     },
-    async begin(place, { signal, isPrepared } = {}) {
+    async begin(place, { signal, isPrepared, lastsMs } = {}) {
       signal?.throwIfAborted();
       const made = place.mounts
         ? absentHooks(place, points.has).filter(({ root, path }) => points.take(root, path))
@@ -97,7 +153,7 @@ export function createProtection({ keptDirectory, realPath, now, limits = SCAN_L
         for (const { root, path } of made) points.release(root, path);
       };
       const neighbours = running.watchNeighbours();
-      const scan = await drive(scanTree(beforeRun(place)), signal).catch((error: unknown) => {
+      const scan = await scanStill(beforeRun(place), signal).catch((error: unknown) => {
         neighbours.all();
         giveBack();
         throw error;
@@ -113,35 +169,32 @@ export function createProtection({ keptDirectory, realPath, now, limits = SCAN_L
       running.add(own);
       // SECURITY: T-44 — what they are about to mount, this one may be allowed to rename.
       await Promise.all(earlier.filter((other) => holdsMore(other, own)).map(({ started }) => started.promise));
+      const atMs = now();
+      const before = { ...scan, entries: own.before.entries };
+      const untilMs = lastsMs === undefined ? undefined : atMs + lastsMs + DYING_MS;
+      let takeBack: (() => void) | undefined;
       const release = () => {
         own.started.resolve();
         running.remove(own);
         giveBack();
+        takeBack?.();
+        stillness.idle();
       };
-      const atMs = now();
+      const { roots, lifted } = place;
+      const snapshot = { place: { roots, lifted }, before };
+      if (isPrepared !== true) {
+        takeBack = await notes.begin(snapshot, { atMs, untilMs }).catch((error: unknown) => {
+          release();
+          throw error;
+        });
+      }
       return {
         mounts: own.mounts,
         isTemporary: made.length > 0,
         started: () => own.started.resolve(),
         async end() {
           try {
-            // What another command may write by the operator's leave is not this one's doing.
-            const lifted = [...place.lifted, ...running.others(own).flatMap((other) => other.place.lifted)];
-            const before = { ...scan, entries: withoutLifted(own.before.entries, lifted) };
-            const { roots } = place;
-            const after = await drive(
-              scanTree({
-                ...beforeRun(place, own),
-                lifted,
-                leadsTo: ({ entries }) => ledToByNewTrees(scan, entries, { roots, realPath }),
-                since: { atMs, bulk: scan.bulk, entries: before.entries },
-              }),
-            );
-            const changes = await drive(
-              restoreAll({ before, after, roots, lifted, realPath }, createKeeper(keptDirectory, keptQuota(now))),
-            );
-            await acceptLifted(own);
-            return changes;
+            return await restoreSince(snapshot, atMs, { own });
           } finally {
             release();
           }
@@ -150,35 +203,13 @@ export function createProtection({ keptDirectory, realPath, now, limits = SCAN_L
       };
     },
   };
+}
 
-  /** Others that still run were started before this, and must not undo it. */
-  async function acceptLifted(own: Running): Promise<void> {
-    const { place } = own;
-    const others = running.others(own);
-    if (place.lifted.length === 0 || others.length === 0) return;
-    const { entries } = await drive(scanTree(beforeRun({ ...place, lifted: [] })));
-    for (const { before, place: theirs } of others) {
-      const isAccepted = (path: string) =>
-        isIn(path, place.lifted) && isIn(path, theirs.roots) && !isIn(path, theirs.lifted);
-      const accepted = [...entries].filter(([path]) => isAccepted(path));
-      before.entries = new Map([...withoutLifted(before.entries, place.lifted), ...accepted]);
-    }
+/** Of the path, or of what is left of the way to it. */
+function lastChangeAt(path: string): number {
+  for (let at = path; at.length > 1; at = dirname(at)) {
+    const found = stateOf(at);
+    if (found !== undefined) return found.changedAtMs;
   }
-}
-
-function withoutLifted(entries: ReadonlyMap<string, Entry>, lifted: readonly string[]): Map<string, Entry> {
-  return new Map([...entries].filter(([path]) => !isIn(path, lifted)));
-}
-
-function rememberTrees(): (roots: readonly string[]) => TreeMemory {
-  const known = new Map<string, TreeMemory>();
-  return (roots) => {
-    const key = JSON.stringify(roots);
-    const memory = known.get(key) ?? { directories: new Map(), entries: new Map() };
-    // The last in the map is the last that was used.
-    known.delete(key);
-    known.set(key, memory);
-    for (const oldest of [...known.keys()].slice(0, -MOST_REMEMBERED)) known.delete(oldest);
-    return memory;
-  };
+  return 0;
 }

@@ -13,6 +13,7 @@ import {
 } from './judge-entry.ts';
 import { indexEntries, type KnownEntries } from './known-entries.ts';
 import { type Entry, isRestorable } from './read-entries.ts';
+import { programLines, withoutPrograms } from './rebase-todo.ts';
 import type { Scan } from './scan-tree.ts';
 
 /** One protected path that is not what it was. */
@@ -33,6 +34,8 @@ export interface Comparison extends JudgeContext {
   readonly before: Scan;
   readonly after: Scan;
   readonly lifted: readonly string[];
+  /** Whether somebody else did it, when the command was over: for a look that is made much later. */
+  isLater?(change: FoundChange): boolean;
 }
 
 interface Judged extends PointerContext {
@@ -44,7 +47,7 @@ interface Judged extends PointerContext {
 /** Sorted by path, so that a directory comes before what is in it. */
 export function* findChanges(comparison: Comparison): Generator<undefined, readonly FoundChange[]> {
   const { before, after } = comparison;
-  const judged = { ...comparison, gitTargets: after.gitTargets, known: indexEntries(comparison) };
+  const judged = { ...comparison, gitTargets: after.gitTargets, known: yield* indexEntries(comparison) };
   const overfull = new Map([...after.overfull].flatMap(([path, is]) => tooMuch(path, is, before)));
   const changes: FoundChange[] = [];
   for (const path of [...new Set([...before.entries.keys(), ...after.entries.keys()])].toSorted()) {
@@ -102,7 +105,22 @@ function created(is: Entry, judged: Judged): FoundChange | undefined {
       if (keys !== undefined && (keys.length === 0 || known.isMovedConfig(keys))) return undefined;
       return { ...found, reason: describeKeys(keys), rewritten: withoutDangerousKeys(is, judged) };
     }
+    case 'link':
+      // Where it ends counts by itself.
+      return undefined;
+    case 'todo':
+      return withPrograms(is, undefined);
   }
+}
+
+/** SECURITY: T-45 — its steps are the tool's work, and stay; a program among them that was not there before does not. */
+function withPrograms(is: Entry, was: Entry | undefined): FoundChange | undefined {
+  const known = was?.bytes === undefined ? [] : programLines(was.bytes);
+  const isFile = is.kind === 'file' && is.bytes !== undefined;
+  if (isFile && programLines(is.bytes).every((line) => known.includes(line))) return undefined;
+  const { path, root, reason } = is;
+  const rewritten = isFile ? withoutPrograms(is.bytes, known) : undefined;
+  return { path, root, what: was === undefined ? 'created' : 'changed', reason, before: undefined, rewritten };
 }
 
 /** In no repository, but where a configuration says: a second worktree has the same, checked out. */
@@ -110,27 +128,53 @@ function isLedTo({ path }: Entry, { after }: Judged): boolean {
   return !isWithin(path, after.gitDirectories);
 }
 
-function removed(was: Entry, { before, known }: Judged): FoundChange | undefined {
+function removed(was: Entry, judged: Judged): FoundChange | undefined {
   const { path, root, rule, reason } = was;
-  const isParentGone = stateOf(dirname(path))?.kind !== 'directory';
+  const { before, after, known, realPath } = judged;
+  const way = wayTo(was);
   switch (rule) {
     case 'whole':
       // Its directory was renamed, and it is where that went.
-      if (isParentGone && known.isElsewhere(was)) return undefined;
+      if (way === 'gone' && known.isElsewhere(was)) return undefined;
       break;
     case 'pointer':
+    case 'link':
       // A worktree was removed.
-      if (isParentGone) return undefined;
+      if (way === 'gone') return undefined;
       break;
+    case 'todo':
+      // The rebase is over.
+      return undefined;
     case 'hooks':
     case 'config': {
       if (was.kind === 'directory') return undefined;
       const repository = innermost(path, before.gitDirectories);
       // The repository went with them: nothing is left that would run them, or do without them.
-      if (repository === undefined ? isParentGone : !isRepository(repository)) return undefined;
+      if (repository === undefined ? way === 'gone' : !isRepository(repository)) return undefined;
+      // It lies elsewhere, and was looked into there.
+      if (repository !== undefined && way === 'exchanged' && after.gitTargets.has(realPath(repository)))
+        return undefined;
     }
   }
+  // By a link in place of a directory it can be seen as before.
+  if (way === 'exchanged' && known.isSame(was, realPath(path))) return undefined;
   return { path, root, what: 'removed', reason, before: was, rewritten: undefined };
+}
+
+/**
+ * SECURITY: T-15 — a directory that is gone took with it what was in it. One that was exchanged for a link did not: others
+ * still go there, and find something else.
+ */
+function wayTo({ path, root }: Entry): 'there' | 'gone' | 'exchanged' {
+  let at = root;
+  for (const name of dirname(path)
+    .slice(root.length + 1)
+    .split('/')) {
+    if (name !== '') at = `${at}/${name}`;
+    const kind = stateOf(at)?.kind;
+    if (kind !== 'directory') return kind === undefined ? 'gone' : 'exchanged';
+  }
+  return 'there';
 }
 
 /** A submodule's lies in that of the whole. */
@@ -148,8 +192,13 @@ function changed(was: Entry, is: Entry, judged: Judged): FoundChange | undefined
   const { path, root, rule } = was;
   const found = { path, root, before: was, rewritten: undefined };
   if (was.kind !== is.kind) return { ...found, what: 'replaced', reason: was.reason };
-  // Directories differ by what is in them.
-  if (was.kind === 'directory' || was.kind === 'other') return undefined;
+  // Directories differ by what is in them, and by whom they let in.
+  if (was.kind === 'directory') {
+    const isOpenAsBefore = was.mode === is.mode || rule === 'link';
+    return isOpenAsBefore ? undefined : { ...found, what: 'changed', reason: `${was.reason} Its mode was changed.` };
+  }
+  if (was.kind === 'other') return undefined;
+  if (rule === 'todo') return withPrograms(is, was);
   // SECURITY: T-15 — through another name of the file the next run would write it.
   if (is.links > was.links && is.kind === 'file') {
     return { ...found, what: 'replaced', reason: `${was.reason} The file has another name now.` };

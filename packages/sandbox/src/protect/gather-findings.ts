@@ -1,5 +1,6 @@
 import { isAtOrBelow } from '../survey/survey-files.ts';
 import type { Look, Sighting } from './look-into-directory.ts';
+import { isClosedToUs, makeListable } from './make-listable.ts';
 import { type Entry, isSettled, type ReadContext, readAgain, readEntries } from './read-entries.ts';
 import type { ScanRequest, Waiting } from './scan-tree.ts';
 
@@ -108,6 +109,7 @@ function reading(
     since === undefined ||
     rule === 'config' ||
     rule === 'pointer' ||
+    rule === 'todo' ||
     since.entries.has(path) ||
     sizes.has(`${within}\0${size}`);
   return (root, path) => ({
@@ -117,5 +119,7 @@ function reading(
     known: memory.entries,
     budget: known.has(path) ? forKnown : forNew,
     loads,
+    opens: (each) =>
+      since === undefined || !isClosedToUs(each) || since.unlooked.has(path) || makeListable(root, each.path),
   });
 }

@@ -67,7 +67,8 @@ interface Reader {
 }
 
 function createReader(given: string): Reader {
-  const text = given.replace(/^\ufeff/, '').replaceAll('\r\n', '\n');
+  // Git skips a byte order mark; in text of which each byte is a character it is three.
+  const text = given.replace(/^(?:\ufeff|\u00ef\u00bb\u00bf)/, '').replaceAll('\r\n', '\n');
   let at = 0;
   const take = (pattern: RegExp) => {
     pattern.lastIndex = at;
@@ -104,6 +105,13 @@ function readValue(reader: Reader): string | undefined {
       continue;
     }
     if (!isQuoted && reader.take(/[#;][^\n]*/y) !== undefined) continue;
+    // Most of it, at once: one character after the other takes fifty times as long.
+    const plain = reader.take(/[^\n\0"\\#; \t]+/y)?.[0];
+    if (plain !== undefined) {
+      value += spaces + plain;
+      spaces = '';
+      continue;
+    }
     const character = reader.take(/[^\n]/y)?.[0];
     if (character === undefined || character === '\0') return undefined;
     if (!isQuoted && /[ \t]/.test(character)) spaces += character;

@@ -48,7 +48,7 @@ afterEach(() => {
 function create(keptDirectory: string, now: () => number = Date.now): Protection {
   const realPath = (path: string) =>
     resolvePath({ realPath: (each) => (existsSync(each) ? realpathSync(each) : undefined) }, path);
-  return createProtection({ keptDirectory, realPath, now, limits: LIMITS });
+  return createProtection({ keptDirectory, realPath, home: '/nonexistent', now, limits: LIMITS });
 }
 
 const at = (path: string) => join(workspace, path);
@@ -177,6 +177,44 @@ describe('what is too much', () => {
     expect(found).toEqual(['created  not', ...kept, 'removed deep/er/.git/config', 'changed deep/er/CLAUDE.md']);
     expect(readFileSync(at('deep/er/CLAUDE.md'), 'utf8')).toBe('mine');
   });
+});
+
+describe('more names than fit into one call of a function', () => {
+  let memory: string;
+  const flood = (path: string) =>
+    shell(`mkdir -p ${path}; cd ${path}; seq 150000 | xargs touch; echo evil > pre-commit; echo evil > CLAUDE.md`);
+
+  beforeEach(() => {
+    // A disk takes a minute for that.
+    memory = mkdtempSync('/dev/shm/palyra-flood-');
+    workspace = join(memory, 'workspace');
+    mkdirSync(workspace);
+    protection = create(join(memory, 'kept'));
+    place = { ...place, roots: [workspace] };
+  });
+
+  afterEach(() => {
+    rmSync(memory, { recursive: true });
+  });
+
+  it('at a protected path: they go, and what was there is there again', async () => {
+    write('.husky/pre-commit', 'mine');
+    expect(await told(() => flood('.husky'))).toEqual(['replaced .husky']);
+    expect(shell('ls -A . .husky; cat .husky/pre-commit').toString()).toBe('.:\n.husky\n\n.husky:\npre-commit\nmine');
+    // Too much to be kept.
+    expect(readdirSync(join(memory, 'kept'), { recursive: true }).length).toBeLessThan(10);
+  }, 60_000);
+
+  it('anywhere else: they hide nothing, and nobody waits long for a turn', async () => {
+    const watch = await protection.begin(place);
+    flood('wide');
+    let turns = 0;
+    const count = setInterval(() => (turns += 1), 1);
+    const changes = await watch.end();
+    clearInterval(count);
+    expect(changes).toMatchObject([{ path: at('wide/CLAUDE.md'), what: 'created', restored: true }]);
+    expect(turns).toBeGreaterThan(3);
+  }, 60_000);
 });
 
 describe('what is kept', () => {

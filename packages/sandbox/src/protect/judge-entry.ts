@@ -22,13 +22,13 @@ export interface PointerContext extends JudgeContext {
 export function dangerousKeys(entry: Entry, context: JudgeContext): readonly ConfigEntry[] | undefined {
   if (entry.kind !== 'file' || entry.bytes === undefined) return undefined;
   const place = { path: entry.path, roots: context.roots };
-  return parseGitConfig(textOf(entry.bytes))?.filter((each) => !isHarmless(each, place));
+  return configOf(entry.bytes)?.filter((each) => !isHarmless(each, place));
 }
 
 /** The same configuration without them. */
 export function withoutDangerousKeys(entry: Entry, context: JudgeContext): Buffer {
   const place = { path: entry.path, roots: context.roots };
-  const all = entry.bytes === undefined ? [] : (parseGitConfig(textOf(entry.bytes)) ?? []);
+  const all = entry.bytes === undefined ? [] : (configOf(entry.bytes) ?? []);
   return Buffer.from(writeGitConfig(all.filter((each) => isHarmless(each, place))), 'latin1');
 }
 
@@ -59,7 +59,14 @@ export function pointedAt({ path, bytes }: Entry): string | undefined {
   return found?.[1];
 }
 
-/** Byte for byte: names and values in any encoding come out as they went in. */
-function textOf(bytes: Buffer): string {
-  return bytes.toString('latin1');
+const parsed = new WeakMap<Buffer, { readonly keys: readonly ConfigEntry[] | undefined }>();
+
+/**
+ * Once for the same bytes: they are asked for in every step and by every command. Byte for byte: names and values in any
+ * encoding come out as they went in.
+ */
+export function configOf(bytes: Buffer): readonly ConfigEntry[] | undefined {
+  const known = parsed.get(bytes) ?? { keys: parseGitConfig(bytes.toString('latin1')) };
+  parsed.set(bytes, known);
+  return known.keys;
 }

@@ -1,7 +1,7 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { isFileError, stateOf } from './anchored-files.ts';
-import { fromBytes, toBytes } from './path-bytes.ts';
+import { listing } from './listing.ts';
+import { fromBytes } from './path-bytes.ts';
 import { removeTree } from './remove-tree.ts';
 
 /** How much of what was attempted is kept. */
@@ -28,7 +28,7 @@ export function keptQuota(now: () => number): KeptQuota {
 
 /** Removes the oldest runs, as many as it takes. Never `own`. */
 export function* trimKept(directory: string, quota: KeptQuota, own: string): Generator<undefined, void> {
-  const runs = namesIn(directory)
+  const runs = [...namesIn(directory)]
     .filter((name) => RUN.test(name))
     .toSorted()
     .toReversed()
@@ -57,7 +57,11 @@ export function* sizeOf(
     sum += found?.size ?? 0;
     count += 1;
     if (sum > bytes || count > 2 * entries) return { bytes: Number.POSITIVE_INFINITY };
-    if (found?.kind === 'directory') waiting.push(...namesIn(next).map((name) => `${next}/${name}`));
+    if (found?.kind !== 'directory') continue;
+    for (const name of namesIn(next)) {
+      yield undefined;
+      if (waiting.push(`${next}/${name}`) > 2 * entries) return { bytes: Number.POSITIVE_INFINITY };
+    }
   }
   return { bytes: sum };
 }
@@ -65,11 +69,11 @@ export function* sizeOf(
 /** As `createKeeper` calls them: the time, and something by chance. */
 const RUN = /^\d{4}-\d\d-\d\dT[\d-]+Z-[0-9a-f]{8}$/;
 
-function namesIn(path: string): readonly string[] {
+/** One after the other: a tool may have made a million. */
+function* namesIn(path: string): Generator<string, void> {
   try {
-    return readdirSync(toBytes(path), 'buffer').map(fromBytes);
+    for (const { name } of listing(path)) yield fromBytes(Buffer.from(name, 'latin1'));
   } catch (error) {
-    if (isFileError(error)) return [];
-    throw error;
+    if (!isFileError(error)) throw error;
   }
 }

@@ -1,5 +1,6 @@
 import type { ConfigEntry } from './git-config.ts';
-import { dangerousKeys, type JudgeContext } from './judge-entry.ts';
+import type { JudgeContext } from './judge-entry.ts';
+import { movedKeys } from './led-to.ts';
 import type { Entry } from './read-entries.ts';
 import type { Scan } from './scan-tree.ts';
 
@@ -12,27 +13,26 @@ export interface KnownEntries {
   isMovedConfig(keys: readonly ConfigEntry[]): boolean;
   /** Of what was there before. */
   isElsewhere(was: Entry): boolean;
+  /** Whether there is the same at that path now. */
+  isSame(was: Entry, path: string): boolean;
 }
 
-export function indexEntries({
+export function* indexEntries({
   before,
   after,
   ...context
-}: JudgeContext & { readonly before: Scan; readonly after: Scan }): KnownEntries {
+}: JudgeContext & { readonly before: Scan; readonly after: Scan }): Generator<undefined, KnownEntries> {
   const were = byName(before);
   const are = byName(after);
-  let moved: ReadonlySet<string> | undefined;
+  const moved = yield* movedKeys(before, after, context);
   const wereLike = (is: Entry) => (were.get(is.within) ?? []).filter((was) => was.rule === is.rule);
   return {
     isCopy: (is) => wereLike(is).some((was) => isSameContent(was, is)),
     isMoved: (is) => wereLike(is).some((was) => !after.entries.has(was.path) && isSameContent(was, is)),
-    isMovedConfig(keys) {
-      moved ??= new Set(
-        [...before.entries.values()]
-          .filter(({ rule, path }) => rule === 'config' && !after.entries.has(path))
-          .map((was) => JSON.stringify(dangerousKeys(was, context))),
-      );
-      return moved.has(JSON.stringify(keys));
+    isMovedConfig: (keys) => moved.has(JSON.stringify(keys)),
+    isSame: (was, path) => {
+      const is = after.entries.get(path);
+      return is !== undefined && isSameContent(was, is);
     },
     isElsewhere: (was) => (are.get(was.within) ?? []).some((is) => isSameContent(was, is)),
   };

@@ -1,6 +1,7 @@
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { isFileError, stateOf } from './anchored-files.ts';
-import { type Listed, type Look, lookIntoDirectory, type Surroundings } from './look-into-directory.ts';
+import { listing } from './listing.ts';
+import { isOfInterest, type Listed, type Look, lookIntoDirectory, type Surroundings } from './look-into-directory.ts';
 import { fromBytes, toBytes } from './path-bytes.ts';
 
 /** The same as long as nothing was made, removed or renamed in it. */
@@ -8,6 +9,9 @@ export interface DirectoryStamp {
   readonly device: number;
   readonly inode: number;
   readonly changedAtMs: number;
+  readonly mode: number;
+  readonly uid: number;
+  readonly size: number;
 }
 
 /**
@@ -18,7 +22,8 @@ export function stampOf(path: string): DirectoryStamp | 'out of reach' | undefin
   try {
     const found = lstatSync(toBytes(path), NO_THROW);
     if (found?.isDirectory() !== true) return undefined;
-    return { device: found.dev, inode: found.ino, changedAtMs: found.ctimeMs };
+    const { dev: device, ino: inode, ctimeMs: changedAtMs, mode, uid, size } = found;
+    return { device, inode, changedAtMs, mode, uid, size };
   } catch (error) {
     if (isFileError(error)) return 'out of reach';
     throw error;
@@ -31,9 +36,19 @@ export function isSameStamp(one: DirectoryStamp, other: DirectoryStamp): boolean
   return one.inode === other.inode && one.changedAtMs === other.changedAtMs && one.device === other.device;
 }
 
+/** Larger ones are listed in parts: some ten thousand names take as long as everybody else can wait. */
+const LARGE = 256 * 1024;
+
+export interface Place extends Omit<Surroundings, 'isSame'> {
+  /** Of the directory itself. */
+  readonly size: number;
+  readonly mostDirectories: number;
+}
+
 /** Undefined when it cannot be read. */
-export function lookInto({ path, node, isBulk }: Omit<Surroundings, 'isSame'>): Look | undefined {
-  const entries = listed(path);
+export function* lookInto(place: Place): Generator<undefined, Look | undefined> {
+  const { path, node, isBulk, size } = place;
+  const entries = size > LARGE ? yield* listedInParts(place) : listed(path);
   if (entries === undefined) return undefined;
   const isSame = (one: string, other: string) => {
     const [first, second] = [identityOf(`${path}/${one}`), identityOf(`${path}/${other}`)];
@@ -55,6 +70,23 @@ function listed(path: string): readonly Listed[] | undefined {
     if (!found.some(({ name }) => name.includes('\ufffd'))) return found.map((each) => asListed(each, each.name));
     const exact = readdirSync(at, { withFileTypes: true, encoding: 'buffer' });
     return exact.map((each) => asListed(each, fromBytes(each.name)));
+  } catch (error) {
+    if (isFileError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Only what counts is kept, and of directories as many as are looked into. */
+function* listedInParts({ path, node, mostDirectories }: Place): Generator<undefined, readonly Listed[] | undefined> {
+  const found: Listed[] = [];
+  try {
+    for (const each of listing(path)) {
+      yield undefined;
+      const entry = asListed(each, fromBytes(Buffer.from(each.name, 'latin1')));
+      if (!isOfInterest(entry, node)) continue;
+      if (found.push(entry) > mostDirectories) break;
+    }
+    return found;
   } catch (error) {
     if (isFileError(error)) return undefined;
     throw error;

@@ -9,7 +9,11 @@ export type Rule =
   /** Keys that are not known to be harmless. */
   | 'config'
   /** A `.git` that is no directory, or the `commondir` of a worktree: where it leads. */
-  | 'pointer';
+  | 'pointer'
+  /** Passed on the way to one of the others: only where it leads, and not what is there. */
+  | 'link'
+  /** Steps of a rebase that has not ended: programs among them. */
+  | 'todo';
 
 export interface Sighting {
   readonly path: string;
@@ -51,6 +55,7 @@ export interface Surroundings {
 
 const HOOKS_REASON = 'Git runs it.';
 const CONFIG_REASON = 'Git starts programs that it names.';
+const TODO_REASON = 'Git runs programs that it names when the rebase goes on.';
 const POINTER_REASON = 'Git reads the repository where it leads.';
 
 /** Pure but for `isSame`, which is asked only of names that differ in case or form. */
@@ -73,6 +78,18 @@ export function lookIntoDirectory(entries: readonly Listed[], around: Surroundin
     .filter(({ name, kind }) => kind === 'directory' && !taken.has(`${around.path}/${name}`))
     .map(({ name }) => ({ name, path: `${around.path}/${name}`, node: nodeOf(name, around) }));
   return { below, sightings, isGitDirectory, isGitTarget: isGitDirectory || isWorktree };
+}
+
+/** Git's own, as they are compared. */
+const GIT_NAMES: ReadonlySet<string> = new Set(
+  ['objects', 'refs', 'HEAD', 'commondir', 'hooks', 'config', 'config.worktree', 'rebase-merge', '.git'].map(foldName),
+);
+
+/** Whether a look changes when it is left out. */
+export function isOfInterest({ name, kind }: Listed, node: NameNode | undefined): boolean {
+  if (kind === 'directory') return true;
+  const folded = foldName(name);
+  return NAME_TREE.names.has(folded) || GIT_NAMES.has(folded) || node?.names.has(folded) === true;
 }
 
 /** Of two names that fold to one. */
@@ -115,7 +132,17 @@ function gitSightings(find: (wanted: string) => Listed | undefined, at: string):
     ...sight('config', 'config', CONFIG_REASON),
     ...sight('config.worktree', 'config', CONFIG_REASON),
     ...sight('commondir', 'pointer', POINTER_REASON),
+    ...todoSightings(find('rebase-merge'), at),
   ];
+}
+
+/** SECURITY: T-45 — whoever finds a rebase that has not ended says `--continue`, and runs what it names. */
+function todoSightings(found: Listed | undefined, at: string): readonly Sighting[] {
+  if (found === undefined || found.kind === 'file') return [];
+  const path = `${at}/${found.name}`;
+  // Git makes a directory.
+  if (found.kind === 'link') return [{ path, rule: 'whole', hold: 'never', reason: TODO_REASON }];
+  return [{ path: `${path}/git-rebase-todo`, rule: 'todo', hold: 'never', reason: TODO_REASON }];
 }
 
 function pointerSightings(find: (wanted: string) => Listed | undefined, at: string): readonly Sighting[] {
@@ -125,7 +152,7 @@ function pointerSightings(find: (wanted: string) => Listed | undefined, at: stri
 }
 
 /** From folded names to how the list writes them. */
-const SPELLINGS: ReadonlyMap<string, string> = spellings(NAME_TREE);
+export const SPELLINGS: ReadonlyMap<string, string> = spellings(NAME_TREE);
 
 function spellings({ names, found }: NameNode): ReadonlyMap<string, string> {
   const last = found?.name.split('/').at(-1);

@@ -112,11 +112,12 @@ function readRecord(path: string): Made | undefined {
   }
 }
 
-function ownProcess(): Pick<Made, 'pid' | 'startTicks'> {
+export function ownProcess(): Pick<Made, 'pid' | 'startTicks'> {
   return { pid: process.pid, startTicks: startTicksOf(readFileSync('/proc/self/stat', 'utf8')) ?? 0 };
 }
 
-function isRunning({ pid, startTicks }: Made): boolean {
+/** Another process may have its number by now. */
+export function isRunning({ pid, startTicks }: Pick<Made, 'pid' | 'startTicks'>): boolean {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   return stat !== undefined && !isDead(stat) && startTicksOf(stat) === startTicks;
 }

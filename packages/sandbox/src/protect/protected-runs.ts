@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { PlannedCommand } from '../bind/create-binder.ts';
 import type { SandboxCommand } from '../command.ts';
 import type { LaunchPlan } from '../launch-plan.ts';
 import { nextTurn } from '../next-turn.ts';
@@ -9,16 +10,23 @@ import type { RunResult } from '../run-result.ts';
 import type { HostSurvey } from '../survey/host-survey.ts';
 import { isAtOrBelow } from '../survey/survey-files.ts';
 import { stateOf } from './anchored-files.ts';
-import type { ProtectedPlace, Protection } from './create-protection.ts';
-import type { ProtectedChange } from './put-back.ts';
+import type { ProtectedPlace, Protection, Watch } from './create-protection.ts';
+import { refuseProtectedRoots } from './protected-roots.ts';
+import { uncheckedIn } from './put-back.ts';
+import { createTurns } from './take-turns.ts';
 
 /** `started` is to be called when the sandbox is as planned, before the command's first instruction. */
 export type StartJob = (planned: Planned, started: () => void) => Promise<RunResult>;
 
+export interface WatchedJob {
+  readonly start: StartJob;
+  readonly signal: AbortSignal | undefined;
+}
+
 /** Runs between a look before and a look after. */
 export interface ProtectedRuns {
   plan(command: SandboxCommand, profile: SandboxProfile): Planning;
-  run(command: SandboxCommand, profile: SandboxProfile, start: StartJob): Promise<RunResult>;
+  run(command: SandboxCommand, profile: SandboxProfile, job: WatchedJob): Promise<RunResult>;
   /** Makes a sandbox for a command that is not there yet. Nothing runs in it, so there is nothing to look at afterwards. */
   prepare(command: SandboxCommand, profile: SandboxProfile, start: Parameters<PrepareWarm>[0]): ReturnType<PrepareWarm>;
 }
@@ -31,38 +39,68 @@ export interface ProtectedRunsDeps {
 }
 
 export function createProtectedRuns({ planner, protection, endLost }: ProtectedRunsDeps): ProtectedRuns {
+  const turns = createTurns();
+  const survey: Planner['survey'] = (command, profile) => {
+    const surveyed = planner.survey(command, profile);
+    if (surveyed.kind === 'refused') return surveyed;
+    return refuseProtectedRoots(writableIn(profile, surveyed.survey), profile.protection?.lifted ?? []) ?? surveyed;
+  };
+
+  async function runWatched(
+    { command, profile, survey: surveyed }: PlannedCommand,
+    watch: Watch,
+    start: StartJob,
+  ): Promise<RunResult> {
+    let isEnded = false;
+    try {
+      const planned = planner.planSurveyed(command, profile, { ...surveyed, protection: watch.mounts });
+      if (planned.kind === 'refused') return planned;
+      await nextTurn();
+      const result = await start(planned, watch.started);
+      if (!('facts' in result)) return result;
+      // SECURITY: T-16 — its keeper may still be killing: what is written after the look would stay.
+      const isOver = result.kind !== 'lost' || (await endLost(planned.plan));
+      isEnded = true;
+      const place = placeOf(profile, surveyed);
+      // SECURITY: T-15, T-45 — before anybody hears that it is over, and may use what it left.
+      const changes = await watch.end().catch(() => [uncheckedIn(place.roots)]);
+      return { ...result, protectedChanged: isOver ? changes : [...changes, uncheckedIn(place.roots)] };
+    } finally {
+      if (!isEnded) watch.release();
+    }
+  }
+
   return {
     plan(command, profile) {
-      const surveyed = planner.survey(command, profile);
+      const surveyed = survey(command, profile);
       if (surveyed.kind === 'refused') return surveyed;
       const mounts = protection.plan(placeOf(profile, surveyed.survey));
       return planner.planSurveyed(command, profile, { ...surveyed.survey, protection: mounts });
     },
-    async run(command, profile, start) {
-      const surveyed = planner.survey(command, profile);
+    async run(command, profile, { start, signal }) {
+      const surveyed = survey(command, profile);
       if (surveyed.kind === 'refused') return surveyed;
       const place = placeOf(profile, surveyed.survey);
-      const watch = await protection.begin(place).catch(() => undefined);
-      if (watch === undefined) return notLookedAt();
-      let isEnded = false;
+      // A job whose signal is aborted starts nothing, and says that it was cancelled.
+      const cancelled = async () => {
+        const planned = planner.planSurveyed(command, profile, surveyed.survey);
+        return planned.kind === 'refused' ? planned : start(planned, () => undefined);
+      };
+      const isCancelled = () => signal?.aborted === true;
+      if (isCancelled()) return cancelled();
+      const leave = await turns.enter(place, signal).catch(() => undefined);
+      if (leave === undefined) return isCancelled() ? cancelled() : busy();
       try {
-        const planned = planner.planSurveyed(command, profile, { ...surveyed.survey, protection: watch.mounts });
-        if (planned.kind === 'refused') return planned;
-        await nextTurn();
-        const result = await start(planned, watch.started);
-        if (!('facts' in result)) return result;
-        // SECURITY: T-16 — its keeper may still be killing: what is written after the look would stay.
-        const isOver = result.kind !== 'lost' || (await endLost(planned.plan));
-        isEnded = true;
-        // SECURITY: T-15, T-45 — before anybody hears that it is over, and may use what it left.
-        const changes = await watch.end().catch(() => [uncheckedIn(place)]);
-        return { ...result, protectedChanged: isOver ? changes : [...changes, uncheckedIn(place)] };
+        const options = { lastsMs: profile.limits.wallMs, ...(signal === undefined ? {} : { signal }) };
+        const watch = await protection.begin(place, options).catch(() => undefined);
+        if (watch === undefined) return isCancelled() ? await cancelled() : notLookedAt();
+        return await runWatched({ command, profile, survey: surveyed.survey }, watch, start);
       } finally {
-        if (!isEnded) watch.release();
+        leave();
       }
     },
     async prepare(command, profile, start) {
-      const surveyed = planner.survey(command, profile);
+      const surveyed = survey(command, profile);
       if (surveyed.kind === 'refused') return undefined;
       // SECURITY: T-44 — like any other that mounts: commands that could rename what it mounts wait until it has.
       const place = placeOf(profile, surveyed.survey);
@@ -82,18 +120,27 @@ export function createProtectedRuns({ planner, protection, endLost }: ProtectedR
 
 /** SECURITY: T-20 — nothing runs when it is not known what it may change. */
 function notLookedAt(): RunResult {
-  const message = 'Protected paths of the workspace could not be looked at.';
+  const message = 'Protected paths of the workspace could not be looked at, or not be noted.';
   return {
     kind: 'failed_to_start',
     code: 'sandbox.start_failed',
     message,
-    fix: 'Look whether the workspace can be read.',
+    fix: 'Look whether the workspace can be read, and Palyra’s home be written.',
   };
 }
 
-/** SECURITY: T-20 — a check that failed is not one that found nothing. */
-function uncheckedIn({ roots: [path = '/'] }: ProtectedPlace): ProtectedChange {
-  return { path, what: 'changed', restored: false, reason: 'Protected paths could not be checked.' };
+function busy(): RunResult {
+  return {
+    kind: 'refused',
+    code: 'sandbox.workspace_busy',
+    message: 'The command may write protected paths, and others run in the same directory.',
+    fix: 'Run it when they are over, or end them.',
+  };
+}
+
+/** Files too. */
+function writableIn(profile: SandboxProfile, { workspace, paths }: HostSurvey): readonly string[] {
+  return [...(profile.workspace.access === 'read-write' ? [workspace.root] : []), ...paths.writable];
 }
 
 function placeOf(profile: SandboxProfile, { workspace, paths }: HostSurvey): ProtectedPlace {

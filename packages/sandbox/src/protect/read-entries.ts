@@ -1,8 +1,9 @@
-import { type Dirent, readdirSync } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { dirname } from 'node:path';
 import { anchored, type FileState, isFileError, readRegular, stateOf, targetOf } from './anchored-files.ts';
+import { listing } from './listing.ts';
 import type { Rule, Sighting } from './look-into-directory.ts';
-import { fromBytes, toBytes } from './path-bytes.ts';
+import { fromBytes } from './path-bytes.ts';
 
 /** One file, link or directory at or below a protected path, as it was found. */
 export interface Entry extends FileState {
@@ -34,6 +35,8 @@ export interface ReadContext {
   /** As they were found the last time. */
   readonly known: ReadonlyMap<string, Entry>;
   readonly budget: Budget;
+  /** False when it stays closed to us. */
+  opens(directory: Pick<Entry, 'path' | 'mode' | 'uid'>): boolean;
   /** Whether somebody will ask for the bytes. */
   loads(found: Pick<Entry, 'path' | 'within' | 'rule' | 'size'>): boolean;
 }
@@ -66,10 +69,11 @@ export function* readEntries(sighting: Sighting, context: ReadContext): Generato
     if (entries.push(entry) > budget.entriesAtOnePath || budget.entries < 0) {
       return { entries: entries.slice(0, 1), isComplete: false };
     }
-    if (entry.kind !== 'directory') continue;
+    if (entry.kind !== 'directory' || sighting.rule === 'link') continue;
     const isHooks = sighting.rule === 'hooks' && path === sighting.path;
-    const names = namesIn(path, isHooks ? isSample : () => false);
-    if (names.length > budget.entriesAtOnePath) return { entries: entries.slice(0, 1), isComplete: false };
+    const isOpen = context.opens(entry);
+    const names = isOpen ? yield* namesIn(path, { isLeftOut: isHooks ? isSample : () => false, budget }) : undefined;
+    if (names === undefined) return { entries: entries.slice(0, 1), isComplete: false };
     waiting.push(...names.map((name) => `${path}/${name}`).toReversed());
   }
   return { entries, isComplete: true };
@@ -124,18 +128,27 @@ function largestOf(rule: Rule): number {
 }
 
 /** Git runs hooks by their whole names. A directory of that name is no sample. */
-function isSample(found: Dirent<Buffer>): boolean {
-  return found.isFile() && found.name.toString('latin1').endsWith('.sample');
+function isSample(found: Dirent): boolean {
+  return found.isFile() && found.name.endsWith('.sample');
 }
 
-function namesIn(path: string, isLeftOut: (found: Dirent<Buffer>) => boolean): readonly string[] {
+interface Wanted {
+  isLeftOut(found: Dirent): boolean;
+  readonly budget: Budget;
+}
+
+/** SECURITY: T-15 — no more names than count: a tool can make a million. Undefined when there are more, or none can be read. */
+function* namesIn(path: string, { isLeftOut, budget }: Wanted): Generator<undefined, readonly string[] | undefined> {
+  const names: string[] = [];
   try {
-    return readdirSync(toBytes(path), { encoding: 'buffer', withFileTypes: true })
-      .filter((each) => !isLeftOut(each))
-      .map((each) => fromBytes(each.name))
-      .toSorted();
+    for (const found of listing(path)) {
+      yield undefined;
+      if (isLeftOut(found)) continue;
+      if (names.push(fromBytes(Buffer.from(found.name, 'latin1'))) > budget.entriesAtOnePath) return undefined;
+    }
+    return names.toSorted();
   } catch (error) {
-    if (isFileError(error)) return [];
+    if (isFileError(error)) return stateOf(path)?.kind === 'directory' ? undefined : [];
     throw error;
   }
 }

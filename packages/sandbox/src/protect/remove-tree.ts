@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { closeSync, constants, opendirSync, openSync, renameSync, rmdirSync, unlinkSync } from 'node:fs';
 import { anchored, isFileError } from './anchored-files.ts';
+import { setMode } from './make-listable.ts';
 import { toBytes } from './path-bytes.ts';
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants;
@@ -25,6 +26,8 @@ export function* removeTree(root: string, path: string): Generator<undefined, bo
 }
 
 function openDirectory(path: string | Buffer): number {
+  // A tool may have closed it to us.
+  if (process.geteuid?.() !== 0) setMode({ path }, () => 0o700);
   return openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 }
 

@@ -13,19 +13,21 @@ export function* restoreAll(comparison: Comparison, keeper: Keeper): Generator<u
   const { before, after, roots } = comparison;
   const changes = yield* findChanges(comparison);
   const done: ProtectedChange[] = [];
+  // Before anything is put back, which changes times as well.
+  const later = new Set(changes.filter((change) => comparison.isLater?.(change) === true));
   for (const change of changes) {
     yield undefined;
-    done.push(putBack(change, keeper));
+    done.push(later.has(change) ? left(change) : putBack(change, keeper));
   }
   const isNew = (path: string) => after.entries.get(path)?.kind === 'directory' && !before.entries.has(path);
   for (const { path, root, what } of changes.toReversed()) {
     yield undefined;
     if (what === 'created' && isNew(dirname(path))) removeEmptied(root, dirname(path));
   }
-  const { dropped, left } = yield* keeper.settle();
+  const { dropped, left: setAside } = yield* keeper.settle();
   // SECURITY: T-15 — what nobody could look into must not pass for looked at, however often it was told.
   const whole = new Set(changes.filter(({ isWhole }) => isWhole).map(({ path }) => path));
-  const unlooked = [...[...after.unlooked].filter((path) => !whole.has(path)), ...left];
+  const unlooked = [...[...after.unlooked].filter((path) => !whole.has(path)), ...setAside];
   const told = merged(changes, done).map((change) => withoutDropped(change, dropped));
   const unchecked = unlooked.map((path) => notChecked(path, before.unlooked.has(path) ? 'changed' : 'created'));
   const [root = '/'] = roots;
@@ -33,6 +35,10 @@ export function* restoreAll(comparison: Comparison, keeper: Keeper): Generator<u
     ...change,
     path: change.path.toWellFormed(),
   }));
+}
+
+function left({ path, what, reason }: FoundChange): ProtectedChange {
+  return { path, what, restored: false, reason: `${reason} It was changed after the command was over.` };
 }
 
 /** Of a directory that was removed or exchanged, one report instead of one for each file. */

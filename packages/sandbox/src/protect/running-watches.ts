@@ -7,7 +7,7 @@ import type { Entry } from './read-entries.ts';
 export interface Running {
   readonly place: ProtectedPlace;
   /** How things were when nobody had touched them. */
-  readonly before: { entries: Map<string, Entry> };
+  readonly before: { readonly entries: ReadonlyMap<string, Entry> };
   readonly mounts: readonly ProtectionMount[];
   /** Only for a sandbox that is made ahead: no command of its own runs. */
   readonly isPrepared: boolean;
@@ -19,7 +19,6 @@ export interface RunningWatches {
   add(own: Running): void;
   remove(own: Running): void;
   all(): readonly Running[];
-  others(own: Running): readonly Running[];
   /** Collects all that run at any time until `all` is called, also those that have ended by then. */
   watchNeighbours(): { all(): readonly Running[] };
 }
@@ -34,7 +33,6 @@ export function createRunning(): RunningWatches {
     },
     remove: (own) => void running.delete(own),
     all: () => [...running],
-    others: (own) => [...running].filter((each) => each !== own),
     watchNeighbours() {
       const neighbours = new Set(running);
       collecting.add(neighbours);
@@ -91,7 +89,7 @@ export function holdsMore(other: Running, { place, mounts }: Running): boolean {
   return place.mounts && other.mounts.some(({ path }) => isOpen(path));
 }
 
-function isNear(root: string, roots: readonly string[]): boolean {
+export function isNear(root: string, roots: readonly string[]): boolean {
   return roots.some((each) => isAtOrBelow(each, root) || isAtOrBelow(root, each));
 }
 

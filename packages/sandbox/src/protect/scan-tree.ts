@@ -1,10 +1,12 @@
-import { isAtOrBelow } from '../survey/survey-files.ts';
 import { createFindings, type Findings } from './gather-findings.ts';
-import { type DirectoryStamp, identityOf, isSameStamp, lookInto, stampOf } from './list-directory.ts';
-import type { Look, Sighting } from './look-into-directory.ts';
+import { lookInto, type Place } from './list-directory.ts';
+import type { Sighting } from './look-into-directory.ts';
 import type { NameNode } from './protected-names.ts';
-import { type Entry, isSettled } from './read-entries.ts';
+import { nodeOfRoot } from './protected-roots.ts';
+import type { Entry } from './read-entries.ts';
 import type { ScanLimits } from './scan-limits.ts';
+import type { TreeMemory } from './tree-memory.ts';
+import { createWalk, type Visited } from './walk-directories.ts';
 
 /** Every protected path that there is, with what it holds. */
 export interface Scan {
@@ -25,24 +27,14 @@ export interface Scan {
   readonly overfull: ReadonlyMap<string, Entry>;
 }
 
-/** What is known of one workspace from one scan to the next. */
-export interface TreeMemory {
-  directories: Map<string, Remembered>;
-  entries: ReadonlyMap<string, Entry>;
-}
-
-export interface Remembered {
-  readonly stamp: DirectoryStamp;
-  readonly lookedAtMs: number;
-  readonly look: Look;
-}
-
 /** The run that the scan comes after. */
 export interface SinceRun {
   readonly atMs: number;
   readonly bulk: ReadonlyMap<string, string>;
   /** What was there before it. */
   readonly entries: ReadonlyMap<string, Entry>;
+  /** What could not be looked into before it, either. */
+  readonly unlooked: ReadonlySet<string>;
 }
 
 export interface ScanRequest {
@@ -50,7 +42,7 @@ export interface ScanRequest {
   readonly roots: readonly string[];
   readonly lifted: readonly string[];
   /** Paths that count because another one leads to them. */
-  leadsTo(found: Pick<Scan, 'entries'>): Generator<undefined, readonly Sighting[]>;
+  leadsTo(found: Pick<Scan, 'entries' | 'gitTargets'>): Generator<undefined, readonly Sighting[]>;
   readonly memory: TreeMemory;
   readonly now: () => number;
   /** Nobody that we started can write meanwhile. */
@@ -58,6 +50,8 @@ export interface ScanRequest {
   /** Undefined before the run: then bulk is only looked at where git was found in it. */
   readonly since: SinceRun | undefined;
   readonly limits: ScanLimits;
+  /** Tops of what is certainly as it was when it was looked through the last time. */
+  readonly still?: ReadonlySet<string>;
   /** Made at once: a short one, of which less is remembered. */
   readonly isPlan?: true;
 }
@@ -69,119 +63,73 @@ export interface Waiting {
   readonly isBulk: boolean;
   /** Nothing on the way down from the bulk directory was changed by the run. */
   readonly isOlder: boolean;
+  /** The top of what is remembered together with it. */
+  readonly top: string;
+  /** As it was the last time, for certain: neither it nor what is in it is looked at again. */
+  readonly isStill?: true;
 }
-
-/** Packages that were installed, objects of git: many directories, and of interest only if there is a repository in them. */
-const BULK = new Set(['node_modules', 'site-packages', 'dist-packages', 'objects']);
 
 /**
  * SECURITY: T-15 — every directory, for a repository may be anywhere. One whose change time is what it was has the same
- * names in it, and a tool cannot set that time; so an unchanged tree costs one look at each directory. Yields often: who
- * drives it decides when others go first.
+ * names in it, and a tool cannot set that time; so an unchanged tree costs one look at each directory, and where the kernel
+ * would have told us of any change, none. Yields often: who drives it decides when others go first.
  */
 export function* scanTree(request: ScanRequest): Generator<undefined, Scan> {
   const { roots, memory, since, limits, isPlan } = request;
   const mostDirectories = isPlan ? limits.directoriesOfPlan : limits.directories;
   const findings = createFindings(request);
-  const seen = new Map<string, Remembered>();
-  const queue = createQueue();
-  const below = descent(request, findings);
-  for (const root of roots) queue.add({ path: root, root, node: undefined, isBulk: false, isOlder: false });
+  const walk = createWalk(request, findings);
+  for (const root of roots)
+    walk.enter({ path: root, root, node: nodeOfRoot(root), isBulk: false, isOlder: false, top: root });
   let count = 0;
-  for (let next = queue.next(); next !== undefined; next = queue.next()) {
+  for (let next = walk.next(); next !== undefined; next = walk.next()) {
     count += 1;
     if (count > mostDirectories) {
       findings.unlooked.add(next.root);
       break;
     }
     yield undefined;
-    const found = visit(next, request);
-    if (found === 'out of reach') findings.unlooked.add(next.path);
-    if (found === undefined || found === 'out of reach') continue;
-    seen.set(next.path, found.remembered);
+    const found = walk.visit(next);
+    if (found === undefined) continue;
+    const look = found === 'out of reach' ? undefined : (found.look ?? (yield* lookInto(placeOf(next, found, limits))));
+    if (found === 'out of reach' || look === undefined) {
+      findings.unlooked.add(next.path);
+      walk.miss(next);
+      continue;
+    }
     const at = found.isOlder === next.isOlder ? next : { ...next, isOlder: found.isOlder };
-    findings.see(found.remembered.look, at);
-    if (found.remembered.look.sightings.length > 0) yield* findings.take(found.remembered.look, at);
-    for (const each of below(found.remembered.look, at)) queue.add(each);
+    walk.remember(at, { ...found, look });
+    findings.see(look, at);
+    if (look.sightings.length > 0) yield* findings.take(look, at);
+    walk.goBelow(look, at);
   }
-  const ledTo = yield* request.leadsTo(findings);
-  yield* findings.takeLedTo(ledTo);
+  const ledTo = yield* followAll(request, findings);
   const isWhole = count <= mostDirectories;
   // Before a run, of a whole tree, what is not found is what the operator removed.
   if (since !== undefined || !isWhole) yield* findings.takeKnown();
-  if (since !== undefined && isWhole) memory.directories = seen;
-  else for (const [path, each] of seen) memory.directories.set(path, each);
+  walk.settle(isWhole);
   if (isWhole || !isPlan) memory.entries = findings.entries;
   return { ...findings, ledTo };
 }
 
-interface Visited {
-  readonly remembered: Remembered;
-  readonly isOlder: boolean;
+function placeOf(next: Waiting, { stamp }: Visited, { directories }: ScanLimits): Place {
+  return { ...next, size: stamp.size, mostDirectories: directories };
 }
 
-function visit(next: Waiting, { memory, now, since }: ScanRequest): Visited | 'out of reach' | undefined {
-  // Before the look: what changes after it must not seem to have been seen.
-  const lookedAtMs = now();
-  const found = stampOf(next.path);
-  if (found === undefined || found === 'out of reach') return found;
-  const known = memory.directories.get(next.path);
-  const isKnown = known !== undefined && isSameStamp(known.stamp, found) && isSettled(found, known.lookedAtMs);
-  const look = isKnown ? known.look : lookInto(next);
-  if (look === undefined) return 'out of reach';
-  // Installing a package changes the bulk directory itself, and makes nothing below it newer.
-  const isOlder = next.isOlder && since !== undefined && (since.bulk.has(next.path) || isSettled(found, since.atMs));
-  return { remembered: isKnown ? known : { stamp: found, lookedAtMs, look }, isOlder };
-}
+/** Git follows ten includes of includes, and what they name may be a link. */
+const MOST_STEPS = 16;
 
-/**
- * SECURITY: T-15 — a tool can make more directories than are looked into, so git's come first, then those near the root,
- * and installed packages last.
- */
-function createQueue() {
-  const [urgent, ordinary, bulk] = [lane(), lane(), lane()];
-  return {
-    add(each: Waiting) {
-      const isGit = /\/\.git(?:\/|$)/.test(each.path);
-      (each.isBulk ? bulk : isGit ? urgent : ordinary).push(each);
-    },
-    next: () => urgent.shift() ?? ordinary.shift() ?? bulk.shift(),
-  };
-}
-
-/** First in, first out, without moving what is left. */
-function lane() {
-  let waiting: Waiting[] = [];
-  let at = 0;
-  return {
-    push: (each: Waiting) => void waiting.push(each),
-    shift(): Waiting | undefined {
-      const next = waiting[at];
-      at += 1;
-      if (at < waiting.length) return next;
-      waiting = [];
-      at = 0;
-      return next;
-    },
-  };
-}
-
-function descent({ lifted, memory, since }: ScanRequest, { bulk }: Findings) {
-  const isLifted = (path: string) => lifted.some((each) => isAtOrBelow(path, each));
-  const gitInBulk = [...memory.directories].filter(([, { look }]) => look.isGitDirectory).map(([path]) => path);
-  return (look: Look, at: Waiting): readonly Waiting[] =>
-    look.below.flatMap(({ name, path, node }) => {
-      if (isLifted(path)) return [];
-      const isObjects = name === 'objects' && !look.isGitDirectory;
-      if (at.isBulk || !BULK.has(name) || isObjects) {
-        return [{ path, root: at.root, node, isBulk: at.isBulk, isOlder: at.isOlder }];
-      }
-      const identity = identityOf(path);
-      bulk.set(path, identity);
-      const inBulk = { root: at.root, node: undefined, isBulk: true };
-      if (since !== undefined) return [{ ...inBulk, path, isOlder: since.bulk.get(path) === identity }];
-      return gitInBulk
-        .filter((each) => each.startsWith(`${path}/`))
-        .map((each) => ({ ...inBulk, path: each, isOlder: false }));
-    });
+/** SECURITY: T-15 — what a path leads to may lead further. What lies behind the last step is told, not taken for checked. */
+function* followAll({ leadsTo }: ScanRequest, findings: Findings): Generator<undefined, readonly Sighting[]> {
+  const all = new Map<string, Sighting>();
+  for (let step = 0; ; step += 1) {
+    const further = (yield* leadsTo(findings)).filter(({ path }) => !all.has(path));
+    if (further.length === 0) return [...all.values()];
+    if (step === MOST_STEPS) {
+      for (const { path } of further) findings.unlooked.add(path);
+      return [...all.values()];
+    }
+    for (const sighting of further) all.set(sighting.path, sighting);
+    yield* findings.takeLedTo(further);
+  }
 }
