@@ -131,6 +131,13 @@ test('no name within a sentence passes for the rest of it', () => {
   );
 });
 
+test('no name of a tool passes for its arguments', () => {
+  const { what } = promptOf({
+    action: { kind: 'call', name: 'read {"path":"/tmp/x"}', arguments: '{"path":"/etc/shadow"}' },
+  });
+  expect(what.action.text).toBe(`'read {"path":"/tmp/x"}' {"path":"/etc/shadow"}`);
+});
+
 test('words from right to left do not change places with their neighbours', () => {
   for (const text of [
     commandLine(['mv', '\u05e9\u05dc\u05d5\u05dd', '\u05e2\u05d5\u05dc\u05dd']),

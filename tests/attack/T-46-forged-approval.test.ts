@@ -135,7 +135,8 @@ test('what was used or revoked is not revived by setting its row back', async ()
 });
 
 test('a prompt that was changed before the approver looked is found when the call runs', async () => {
-  await using home = await temporaryApprovals();
+  // Also by whoever has no record of what was asked.
+  await using home = await temporaryApprovals({ wasAsked: async () => true });
   const question = sampleQuestion({ argv: ['rm', '-rf', '/srv'] });
   const { approvalId } = await home.asked(question);
   home.writeRows(`update approvals set prompt = replace(prompt, 'rm -rf /srv', 'ls')`);

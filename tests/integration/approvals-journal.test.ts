@@ -9,6 +9,7 @@ import {
   approvalPrograms,
   type CommitWithRecord,
   openApprovals,
+  promptDigest,
   signedBytes,
 } from '@palyra/approvals';
 import {
@@ -60,6 +61,7 @@ test('questions, answers, grants and uses share their commits with the journal, 
     clock,
     commit: recordedBy(journal),
     isSpent: spentIn(journal),
+    wasAsked: askedIn(journal),
   });
 
   const question = sampleQuestion();
@@ -111,7 +113,7 @@ test('what the journal has as used, revoked or denied stays so, also when its ro
       logger: { error: () => undefined },
     });
     const journal = await openJournal({ database, keyDirectory, bodyDirectory: undefined, clock });
-    const record = { commit: recordedBy(journal), isSpent: spentIn(journal) };
+    const record = { commit: recordedBy(journal), isSpent: spentIn(journal), wasAsked: askedIn(journal) };
     const { verify } = credentials;
     const approvals = await openApprovals({ database, origin: journal.origin, verify, clock, ...record });
     return { database, journal, approvals };
@@ -182,6 +184,19 @@ function spentIn(journal: Journal): ApprovalsDeps['isSpent'] {
       if (kind === 'approval.decided') return outcome !== 'approved';
       return change === 'revoked' || (change === 'used' && scope === 'once');
     });
+  };
+}
+
+/** The prompt is a body of the entry, so its bytes are committed to by the signed record. */
+function askedIn(journal: Journal): ApprovalsDeps['wasAsked'] {
+  return async (id, shown) => {
+    const { entries } = await journal.query({ kinds: ['approval.requested'], limit: 1_000 });
+    for (const { data } of entries) {
+      const { approval_id, prompt } = data as Readonly<Record<string, string>>;
+      if (approval_id !== id || prompt === undefined) continue;
+      return promptDigest(Buffer.from((await journal.bodies.read(prompt)).bytes).toString()) === shown;
+    }
+    return false;
   };
 }
 

@@ -23,6 +23,11 @@ export function checkEffects(effects: readonly Effect[]): void {
   for (const effect of effects) if (!isCanonical(effect)) throw notCanonical(effect);
 }
 
+/** For effects that were read from a row. */
+export function areCanonical(effects: readonly Effect[]): boolean {
+  return effects.every(isCanonical);
+}
+
 /** A yes for these may reach beyond the one call. */
 export function areGrantable(effects: readonly Effect[]): boolean {
   return effects.length > 0 && effects.every(isGrantable);
@@ -30,7 +35,18 @@ export function areGrantable(effects: readonly Effect[]): boolean {
 
 /** Whether all that is needed is among what was granted. Needing nothing is no reason to be covered. */
 export function covers(granted: readonly Effect[], needed: readonly Effect[]): boolean {
-  return areGrantable(needed) && needed.every((effect) => granted.some((each) => coversOne(each, effect)));
+  return areGrantable(needed) && needed.every(coverOf(granted));
+}
+
+/** For asking of many effects one by one whether they are among what was granted. */
+export function coverOf(granted: readonly Effect[]): (needed: Effect) => boolean {
+  // SECURITY: T-39 — a call has as many effects as an agent likes: each is spelled once and looked up.
+  const alike = new Set(granted.map(spelling));
+  const paths = granted.filter((each) => each.kind === 'path');
+  return (needed) => {
+    if (!isGrantable(needed)) return false;
+    return needed.kind === 'path' ? paths.some((each) => isBelow(needed, each)) : alike.has(spelling(needed));
+  };
 }
 
 /** For people. Everything in it is made visible, and names are quoted. */
@@ -67,18 +83,17 @@ function isGrantable({ kind }: Effect): boolean {
   return kind !== 'once' && kind !== 'argv';
 }
 
-function coversOne(granted: Effect, needed: Effect): boolean {
-  if (granted.kind !== 'path' || needed.kind !== 'path') {
-    // SECURITY: T-03 — all of it alike: the same port, the same secret or none, the same definition.
-    return canonicalJson(toJson(granted)) === canonicalJson(toJson(needed));
-  }
+/** SECURITY: T-03 — all of it alike: the same port, the same secret or none, the same definition. */
+function spelling(effect: Effect): string {
+  return canonicalJson({ ...effect });
+}
+
+type PathEffect = Extract<Effect, { readonly kind: 'path' }>;
+
+function isBelow(needed: PathEffect, granted: PathEffect): boolean {
   if (granted.mode !== needed.mode) return false;
   const below = granted.path === '/' ? '/' : `${granted.path}/`;
   return needed.path === granted.path || needed.path.startsWith(below);
-}
-
-function toJson(effect: Effect): Readonly<Record<string, string | number | null | readonly string[]>> {
-  return { ...effect };
 }
 
 function isCanonical(effect: Effect): boolean {

@@ -75,4 +75,6 @@ export interface ApprovalContext {
   readonly spent: SpentMemory;
   /** For how long something spent is remembered. */
   readonly spentForMs: number;
+  /** Whether the signed record has this question with the prompt of this digest. */
+  readonly wasAsked: (approvalId: ApprovalId, prompt: Sha256Hex) => Promise<boolean>;
 }

@@ -5,7 +5,6 @@ import { ApprovalError, type Refused, refused } from './approval-error.ts';
 import type { ApprovalContext } from './approval-record.ts';
 import { coolingDown, overBudget } from './ask-budget.ts';
 import { type Asked, askedAs, askerOf } from './asked.ts';
-import { shownReason } from './deny-reason.ts';
 import { expireDue } from './expire-due.ts';
 import { join } from './join-card.ts';
 import {
@@ -16,6 +15,7 @@ import {
   questionDigest,
 } from './prompt/prompt-record.ts';
 import { checkQuestion, type Question } from './question.ts';
+import { readNoes } from './read-answers.ts';
 import { leaveUnlessServed } from './serve-key.ts';
 import { type ApprovalRow, ASKED_CHANNEL } from './store/approvals-schema.ts';
 import { ASK_PROGRAM, type AskInput } from './store/ask-program.ts';
@@ -132,7 +132,7 @@ async function joinOrRefuse(
 ): Promise<AskOutcome | undefined> {
   const { database, clock, limits } = context;
   const asks = questionDigest(describeQuestion({ question, subject, limits }));
-  const cards = database.read.selectFrom('approvals').select(['id', 'expires_at', 'reason']);
+  const cards = database.read.selectFrom('approvals').select(['id', 'expires_at']);
   const open = await cards.where('asks', '=', asks).where('state', '=', 'pending').executeTakeFirst();
   if (open !== undefined && open.expires_at > clock.now()) return join(open, question, context);
   if (open !== undefined) {
@@ -146,5 +146,7 @@ async function joinOrRefuse(
     .where('ended_at', '>', clock.now() - limits.denialHoldsMs)
     .orderBy('ended_at', 'desc')
     .executeTakeFirst();
-  return denied === undefined ? undefined : refused('denied_before', shownReason(denied.reason) ?? undefined);
+  if (denied === undefined) return undefined;
+  const no = (await readNoes([denied.id], context)).get(denied.id);
+  return refused('denied_before', no?.reason ?? undefined);
 }

@@ -1,7 +1,7 @@
 import type { ApprovalId, GrantId } from '@palyra/primitives';
 import { type Step, statement } from '@palyra/storage';
 import { scopeOfAll } from './agreed-scope.ts';
-import { covers, type Effect } from './approval-effect.ts';
+import { coverOf, covers } from './approval-effect.ts';
 import { type Refused, refused } from './approval-error.ts';
 import type { ApprovalContext, ApprovalEvent } from './approval-record.ts';
 import { type GrantPattern, parseStatement } from './decision-statement.ts';
@@ -30,16 +30,27 @@ export async function coveringGrants(question: Question, context: ApprovalContex
   const rows = await liveGrants(question, context);
   if (rows.length === 0) return refused('not_approved');
   const basis = await readBasis(rows, context);
+  // SECURITY: T-39 — what no row even speaks of is not looked for in each of them.
+  const said = rows.flatMap((row) => patternsSaid(row, basis.votes));
+  if (
+    !covers(
+      said.flatMap(({ effects }) => effects),
+      question.effects,
+    )
+  )
+    return refused('not_approved');
   const used: VerifiedGrant[] = [];
+  let missing = question.effects;
   for (const row of rows) {
-    const missing = question.effects.filter((effect) => !isCovered(used, effect));
     // Verifying takes longer than reading: only what would help is verified.
-    if (!patternsSaid(row, basis.votes).some((pattern) => missing.some((effect) => coversOne(pattern, effect))))
-      continue;
+    if (!patternsSaid(row, basis.votes).some(({ effects }) => missing.some(coverOf(effects)))) continue;
     // SECURITY: T-46 — by what was signed: a row can be given another id.
     if (await context.spent.has(row.approval_id)) continue;
     const grant = await verifyGrant(row, basis, { proposer: question.credential, needs: question.needs }, context);
-    if (grant.kind === 'valid' && isFor(grant.pattern, question)) used.push(grant);
+    if (grant.kind === 'refused' || !isFor(grant.pattern, question)) continue;
+    used.push(grant);
+    const isCovered = coverOf(grant.pattern.effects);
+    missing = missing.filter((effect) => !isCovered(effect));
   }
   const effects = used.flatMap(({ pattern }) => pattern.effects);
   return covers(effects, question.effects) ? permitBy(used, context) : refused('not_approved');
@@ -85,14 +96,6 @@ function patternsSaid({ approval_id }: GrantRow, votes: readonly VoteRow[]): rea
 function isFor({ principal, workspace, session }: GrantPattern, { subject }: Question): boolean {
   if (principal !== subject.principal || workspace !== subject.workspace) return false;
   return session === null || session === subject.session;
-}
-
-function coversOne({ effects }: GrantPattern, effect: Effect): boolean {
-  return covers(effects, [effect]);
-}
-
-function isCovered(used: readonly VerifiedGrant[], effect: Effect): boolean {
-  return used.some(({ pattern }) => coversOne(pattern, effect));
 }
 
 export function permitBy(grants: readonly VerifiedGrant[], context: ApprovalContext): Permit {

@@ -157,7 +157,8 @@ export async function recordDecision(signed: SignedStatement, context: ApprovalC
 /** SECURITY: T-05 — what has ended, by an answer or by the clock, ends no other way. */
 function endedState(card: ApprovalRow, now: number): Exclude<ApprovalState, 'pending'> | undefined {
   if (card.state !== 'pending') return card.state;
-  return card.expires_at <= now ? 'expired' : undefined;
+  // SECURITY: T-46 — by the time that was shown and is signed, too: a row can be given another one.
+  return Math.min(card.expires_at, promptOf(card).expires_at) <= now ? 'expired' : undefined;
 }
 
 /** SECURITY: T-05 — also when the row was set back to open: what ended without a yes takes none any more. */
@@ -176,10 +177,12 @@ async function tryToRecord(answer: SaidOfCard, context: ApprovalContext): Promis
   const { card, said } = answer;
   const wrong = checkStatement(card, said, context) ?? (await checkDecider(answer, context));
   if (wrong !== undefined) return wrong;
-  const votes = await readVotes([card.id], context);
-  if (said.decision === 'approve' && votes.some(({ person }) => person === said.decider)) return refused('same_person');
-  const before = await votesThatCount(card, votes, context);
+  if (said.decision === 'approve' && !(await context.wasAsked(card.id as ApprovalId, said.prompt)))
+    // SECURITY: T-46 — a row that was changed, or written, before the human looked: all that a yes becomes stands in it.
+    return { kind: 'conflict', state: 'changed' };
+  const before = await votesThatCount(card, await readVotes([card.id], context), context);
   if (before === 'denied') return { kind: 'conflict', state: 'denied' };
+  if (said.decision === 'approve' && before.some((vote) => isBy(said.decider, vote))) return refused('same_person');
   const released = isLast(answer, before) ? await releasedCards(card, [voteRow(answer), ...before], context) : [];
   const { unit, events, outcome } = decisionUnit({ ...answer, votes: before, released }, context);
   const committed = await commitUnlessTaken(() => context.commit(unit, events));
@@ -188,30 +191,34 @@ async function tryToRecord(answer: SaidOfCard, context: ApprovalContext): Promis
   return outcome;
 }
 
+/** SECURITY: T-06 — whatever the row says: the same statement under two names is one person. */
+function isBy(decider: string, { statement }: VoteRow): boolean {
+  return parseStatement(statement)?.decider === decider;
+}
+
 async function checkDecider(
   { card, said, signed }: SaidOfCard,
-  { verify, database }: ApprovalContext,
+  context: ApprovalContext,
 ): Promise<Refused<DecideRefusal> | undefined> {
   const { credential } = said;
-  const signer = await verify({ credential, message: signedBytes(signed.text), signature: signed.signature });
+  const signer = await context.verify({ credential, message: signedBytes(signed.text), signature: signed.signature });
   if (signer === undefined) return refused('bad_signature');
   // SECURITY: T-06 — who signed is what identity says of the credential, not what the statement says of itself.
   if (signer.kind !== 'human') return refused('agent_cannot_decide');
   if (signer.person !== said.decider || signer.device !== said.device || isBelow(signer.assurance, said.assurance)) {
     return refused('bad_signature', 'The credential is not the one that the statement describes.');
   }
-  const askers = await database.read
-    .selectFrom('approval_askers')
-    .select('credential')
-    .where('approval_id', '=', card.id)
-    .execute();
   // SECURITY: T-06 — nobody answers a question that the same credential asked.
-  if (card.credential === credential || askers.some((asker) => asker.credential === credential)) {
-    return refused('own_proposal');
-  }
+  if ((await proposersOf(card, context)).has(credential)) return refused('own_proposal');
   if (said.decision === 'approve' && isBelow(said.assurance, needsOf(card).assurance))
     return refused('assurance_too_low');
   return undefined;
+}
+
+async function proposersOf(card: ApprovalRow, { database }: ApprovalContext): Promise<ReadonlySet<string>> {
+  const query = database.read.selectFrom('approval_askers').select('credential');
+  const askers = await query.where('approval_id', '=', card.id).execute();
+  return new Set([card.credential, ...askers.map(({ credential }) => credential)]);
 }
 
 /**
@@ -219,17 +226,27 @@ async function checkDecider(
  * wrote is no person, and a no that was signed stays one though the card was set back to open.
  */
 async function votesThatCount(
-  { id: approvalId, prompt }: ApprovalRow,
+  card: ApprovalRow,
   rows: readonly VoteRow[],
   context: ApprovalContext,
 ): Promise<readonly VoteRow[] | 'denied'> {
-  const counting: VoteRow[] = [];
+  if (rows.length === 0) return [];
+  const { id: approvalId, prompt } = card;
+  const counting = new Map<string, VoteRow>();
+  const { assurance } = needsOf(card);
+  const proposers = await proposersOf(card, context);
+  const now = context.clock.now();
   for (const row of rows) {
     const vote = await countVote(row, { approvalId }, context);
     if (vote?.said.decision === 'deny') return 'denied';
-    if (vote !== undefined && isAsShown(vote.said, prompt)) counting.push(row);
+    if (vote === undefined || !isAsShown(vote.said, prompt)) continue;
+    // SECURITY: T-06 — by the measure of running it: one of each person, known well enough today, still holding, and of
+    // nobody who asked meanwhile.
+    if (vote.said.expires_at <= now || isBelow(vote.assurance, assurance) || proposers.has(vote.said.credential))
+      continue;
+    counting.set(vote.said.decider, row);
   }
-  return counting;
+  return Array.from(counting.values());
 }
 
 /** With this answer the card is approved. */

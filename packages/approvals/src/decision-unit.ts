@@ -9,6 +9,7 @@ import {
   parseStatement,
   type SignedStatement,
 } from './decision-statement.ts';
+import { shownReason } from './deny-reason.ts';
 import { inLockOrder, toldOfEnd } from './ended-cards.ts';
 import type { DecisionScope } from './question.ts';
 import { needsOf } from './read-card.ts';
@@ -39,19 +40,12 @@ export function decisionUnit(deciding: Deciding, context: ApprovalContext): Deci
 }
 
 function denial({ card, said, signed }: Deciding, context: ApprovalContext): DecisionUnit {
-  const { database, clock } = context;
-  const now = clock.now();
-  const put = database.write
-    .insertInto('approval_votes')
-    .values(voteRow({ card, said, signed }))
-    // Whoever said yes may still say no.
-    .onConflict((conflict) =>
-      conflict.columns(['approval_id', 'person']).doUpdateSet({ statement: signed.text, signature: signed.signature }),
-    );
-  const ended = { state: 'denied', reason: said.reason, ended_at: now } as const;
+  const now = context.clock.now();
+  // As visible text: PostgreSQL stores no NUL, and a no is taken whatever it says.
+  const ended = { state: 'denied', reason: shownReason(said.reason), ended_at: now } as const;
   return {
     unit: {
-      steps: [endCard(card, ended, context), statement(put, { rows: 1 }), countDenial(card, context)],
+      steps: [endCard(card, ended, context), putVote({ card, said, signed }, context), countDenial(card, context)],
       notifications: toldOfEnd(card.id),
     },
     events: [decided(card, 'denied', { statement: signed })],
@@ -65,7 +59,7 @@ function vote(
   context: ApprovalContext,
 ): DecisionUnit {
   return {
-    unit: { steps: [endCard(card, { votes: count.approvers }, context), insertVote({ card, said, signed }, context)] },
+    unit: { steps: [endCard(card, { votes: card.votes + 1 }, context), putVote({ card, said, signed }, context)] },
     events: [{ kind: 'voted', approvalId: card.id as ApprovalId, statement: signed }],
     outcome: { kind: 'counted', ...count },
   };
@@ -77,13 +71,13 @@ function approval(deciding: Deciding, context: ApprovalContext): DecisionUnit {
   const { scope, expiresAt } = agreedScope(deciding);
   const isStanding = scope === 'session' || scope === 'timeboxed';
   const grantId = isStanding ? context.ids.newId('grant') : undefined;
-  const ended = { state: 'approved', votes: deciding.votes.length + 1, scope, ended_at: now } as const;
+  const ended = { state: 'approved', votes: card.votes + 1, scope, ended_at: now } as const;
   // SECURITY: T-39 — every card first, and in one order: two answers that release each other's cards would else each hold
   // what the other waits for.
   const cards = inLockOrder([card, ...released]);
   const steps: Step[] = [
     ...cards.map((each) => (each === card ? endCard(card, ended, context) : release(each, grantId, context))),
-    insertVote({ card, said, signed }, context),
+    putVote({ card, said, signed }, context),
     forgetDenials(card, context),
   ];
   const events: ApprovalEvent[] = [decided(card, 'approved', { scope, statement: signed })];
@@ -119,7 +113,10 @@ function ruleOf({ workspace, effects }: GrantPattern): AlwaysHere {
   return { workspace, effects };
 }
 
-/** SECURITY: T-05 — compare and set: open, with as many votes as were read, and not over by the clock. */
+/**
+ * SECURITY: T-05 — compare and set: open, with as many votes as were read, and not over by the clock. Each yes is a vote
+ * more, also when one before does not count any more: so two at once see each other.
+ */
 function endCard(card: ApprovalRow, changes: Partial<ApprovalRow>, { database, clock }: ApprovalContext): Step {
   const update = database.write
     .updateTable('approvals')
@@ -133,8 +130,14 @@ function endCard(card: ApprovalRow, changes: Partial<ApprovalRow>, { database, c
 
 type Voting = Pick<Deciding, 'card' | 'said' | 'signed'>;
 
-function insertVote(voting: Voting, { database }: Pick<ApprovalContext, 'database'>): Step {
-  return statement(database.write.insertInto('approval_votes').values(voteRow(voting)), { rows: 1 });
+/** Whoever said yes may still say no, or yes again once it does not hold any more; and no row keeps anybody's place. */
+function putVote(voting: Voting, { database }: Pick<ApprovalContext, 'database'>): Step {
+  const { text, signature } = voting.signed;
+  const put = database.write
+    .insertInto('approval_votes')
+    .values(voteRow(voting))
+    .onConflict((conflict) => conflict.columns(['approval_id', 'person']).doUpdateSet({ statement: text, signature }));
+  return statement(put, { rows: 1 });
 }
 
 export function voteRow({ card, said, signed }: Voting): VoteRow {

@@ -1,13 +1,21 @@
 import type { ApprovalId, GrantId } from '@palyra/primitives';
 import { statement } from '@palyra/storage';
+import type { Expression, ExpressionBuilder, SqlBool } from 'kysely';
 import { effectInWords } from './approval-effect.ts';
 import { ApprovalError } from './approval-error.ts';
 import type { ApprovalContext } from './approval-record.ts';
 import { type GrantBasis, readBasis, verifyGrant } from './covering-grants.ts';
-import { type GrantPattern, parseStatement } from './decision-statement.ts';
+import type { DecisionStatement, GrantPattern } from './decision-statement.ts';
 import { type Needs, PLAIN_NEEDS } from './question.ts';
 import { readVotes } from './read-card.ts';
-import { type GrantRow, type GrantState, SPENT_CHANNEL, type VoteRow } from './store/approvals-schema.ts';
+import {
+  type ApprovalsSchema,
+  type GrantRow,
+  type GrantState,
+  SPENT_CHANNEL,
+  type VoteRow,
+} from './store/approvals-schema.ts';
+import { countVote } from './verify-votes.ts';
 
 /** A standing approval, for people to look through. */
 export interface Grant {
@@ -18,7 +26,7 @@ export interface Grant {
   readonly session: string | null;
   readonly scope: string;
   readonly state: GrantState;
-  /** By whom, as the statements say. */
+  /** By whom, as their signatures say that count today. */
   readonly deciders: readonly string[];
   readonly pattern: GrantPattern | null;
   readonly covers: readonly string[];
@@ -47,20 +55,37 @@ export async function listGrants(filter: GrantFilter, context: ApprovalContext):
   let query = context.database.read.selectFrom('approval_grants').selectAll();
   if (filter.principal !== undefined) query = query.where('principal', '=', filter.principal);
   if (filter.workspace !== undefined) query = query.where('workspace', '=', filter.workspace);
+  // In the query: else those that hold would be hidden behind a thousand that ended.
+  if (filter.state !== undefined) query = query.where(isInState(filter.state, context));
   const rows = await query.orderBy('id', 'desc').limit(MOST).execute();
   if (rows.length === 0) return [];
   const votes = await readVotes(
     rows.map(({ approval_id }) => approval_id),
     context,
   );
-  const grants = rows.map((row) => viewOf(row, votes, context));
-  return filter.state === undefined ? grants : grants.filter(({ state }) => state === filter.state);
+  const byApproval = Map.groupBy(votes, ({ approval_id }) => approval_id);
+  const grants: Grant[] = [];
+  for (const row of rows) grants.push(await viewOf(row, byApproval.get(row.approval_id) ?? [], context));
+  return grants;
 }
 
-function viewOf(row: GrantRow, votes: readonly VoteRow[], { clock }: ApprovalContext): Grant {
-  const said = votes
-    .filter(({ approval_id }) => approval_id === row.approval_id)
-    .flatMap((vote) => parseStatement(vote.statement) ?? []);
+function isInState(state: GrantState, { clock }: ApprovalContext) {
+  return (where: ExpressionBuilder<ApprovalsSchema, 'approval_grants'>): Expression<SqlBool> => {
+    const isOver = where('expires_at', '<=', clock.now());
+    if (state === 'live') return where.and([where('state', '=', 'live'), where.not(isOver)]);
+    if (state !== 'expired') return where('state', '=', state);
+    return where.or([where('state', '=', 'expired'), where.and([where('state', '=', 'live'), isOver])]);
+  };
+}
+
+/** SECURITY: T-46 — what it covers and who said so, from signatures: people and policies judge it by this. */
+async function viewOf(row: GrantRow, votes: readonly VoteRow[], context: ApprovalContext): Promise<Grant> {
+  const { clock } = context;
+  const said: DecisionStatement[] = [];
+  for (const vote of votes) {
+    const counted = await countVote(vote, { approvalId: row.approval_id }, context);
+    if (counted?.said.decision === 'approve') said.push(counted.said);
+  }
   const pattern = said[0]?.pattern ?? null;
   return {
     grantId: row.id as GrantId,
@@ -161,7 +186,7 @@ export async function redecideGrants(
     .execute();
   for (const row of rows) {
     const basis = await readBasis([row], context);
-    const answer = await decide(viewOf(row, basis.votes, context));
+    const answer = await decide(await viewOf(row, basis.votes, context));
     if (await stands(row, basis, { answer, context })) {
       await keep(row, policySet, context);
       stood.push(row.id as GrantId);

@@ -4,6 +4,7 @@ import {
   createIdSource,
   type GrantId,
   type IdSource,
+  type Sha256Hex,
   systemClock,
 } from '@palyra/primitives';
 import type { Database, SubscriptionEvent } from '@palyra/storage';
@@ -114,6 +115,11 @@ export interface ApprovalsDeps {
    * SECURITY: T-46 — there is no default: without the record a row that is set back would hold again after a restart.
    */
   readonly isSpent: (approvalId: string) => Promise<boolean>;
+  /**
+   * Whether the signed record has this question (`requested`) with the prompt of this digest.
+   * SECURITY: T-46 — no default either: a row that was changed before a human looked would be what they grant.
+   */
+  readonly wasAsked: (approvalId: ApprovalId, prompt: Sha256Hex) => Promise<boolean>;
   readonly limits?: Partial<ApprovalLimits>;
   readonly clock?: Clock;
   readonly ids?: IdSource;
@@ -134,6 +140,7 @@ export async function openApprovals(deps: ApprovalsDeps): Promise<Approvals> {
     limits,
     spent: createSpentMemory({ isRecorded: deps.isSpent, clock, keepMs: spentForMs }),
     spentForMs,
+    wasAsked: deps.wasAsked,
   };
   const room = createWaitingRoom(context);
   const ended = await database.subscribe(ENDED_CHANNEL, room.hear);

@@ -58,7 +58,10 @@ interface VerifiedNo {
 const NOBODY: ReadonlyMap<string, VerifiedNo> = new Map();
 
 /** SECURITY: T-46 — who said no, and why, from their signature: the columns can be written by others. */
-async function readNoes(ids: readonly string[], context: ApprovalContext): Promise<ReadonlyMap<string, VerifiedNo>> {
+export async function readNoes(
+  ids: readonly string[],
+  context: ApprovalContext,
+): Promise<ReadonlyMap<string, VerifiedNo>> {
   const noes = new Map<string, VerifiedNo>();
   for (const row of await readVotes(ids, context)) {
     const vote = await countVote(row, { approvalId: row.approval_id }, context);

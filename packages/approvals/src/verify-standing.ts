@@ -1,8 +1,10 @@
+import type { ApprovalId } from '@palyra/primitives';
 import { scopeOfAll } from './agreed-scope.ts';
 import { type Refused, refused } from './approval-error.ts';
 import type { ApprovalContext } from './approval-record.ts';
 import { isAsShown } from './check-statement.ts';
 import type { GrantPattern } from './decision-statement.ts';
+import { promptDigest } from './prompt/prompt-record.ts';
 import { type Needs, strictest } from './question.ts';
 import { needsOf } from './read-card.ts';
 import type { VoteRow } from './store/approvals-schema.ts';
@@ -37,6 +39,8 @@ export async function verifyStanding(
   if (yes.kind === 'refused') return yes;
   // SECURITY: T-46 — what it covers, for whom and for how long is what was shown and signed; rows are how it is found.
   if (!yes.statements.every((said) => isAsShown(said, prompt))) return refused('other_prompt');
+  // SECURITY: T-46 — and what was shown is what we asked: no call makes the prompt of a grant again to compare it.
+  if (!(await context.wasAsked(approvalId as ApprovalId, promptDigest(prompt)))) return refused('other_prompt');
   const { scope, expiresAt } = scopeOfAll(yes.statements);
   const pattern = yes.statements[0]?.pattern ?? null;
   if (pattern === null || (scope !== 'session' && scope !== 'timeboxed')) return refused('not_approved');

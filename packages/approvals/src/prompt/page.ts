@@ -25,7 +25,7 @@ export interface Page {
 }
 
 /** Longer than any name that is meant to be read. */
-const MOST_OF_A_NAME = 1_000;
+export const MOST_OF_A_NAME = 1_000;
 const MOST_OF_A_TEXT = 4_000;
 const MOST_LINES = 64;
 const MOST_WORDS = 1_000;

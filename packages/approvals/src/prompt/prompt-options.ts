@@ -1,5 +1,5 @@
 import { canonicalJson, type JsonValue } from '@palyra/primitives';
-import { writeEffect } from '../approval-effect.ts';
+import { areCanonical, writeEffect } from '../approval-effect.ts';
 import type { ApprovalLimits } from '../approval-limits.ts';
 import { type GrantPattern, isPattern } from '../decision-statement.ts';
 import { type DecisionScope, type Needs, offeredScopes, offerOf, type Question } from '../question.ts';
@@ -51,12 +51,15 @@ type WiderScope = Exclude<DecisionScope, 'once'>;
 
 /** Undefined when the prompt does not offer the scope, or its words are not those of what they stand for. */
 export function reachShown({ options, needs, what }: ShownOptions, scope: DecisionScope): OfferedReach | undefined {
-  const option = options.find((each) => each.scope === scope);
-  if (option === undefined) return undefined;
+  const [option, ...others] = options.filter((each) => each.scope === scope);
+  // SECURITY: T-46 — of two with one name the human may have read the other.
+  if (option === undefined || others.length > 0) return undefined;
   const { covers, holds_ms: holdsMs } = option;
   if (scope === 'once') return option.pattern === null ? { pattern: null, holdsMs } : undefined;
   const pattern = parsePattern(option.pattern ?? '');
   if (pattern === undefined || plainJson(pattern) !== option.pattern) return undefined;
+  // SECURITY: T-46 — in their one spelling only: a path without a name would stand for all of them.
+  if (!areCanonical(pattern.effects)) return undefined;
   const offered = offeredScopes({ offer: needs.offer, effects: pattern.effects, leftOut: what.left_out });
   if (!offered.includes(scope)) return undefined;
   const page = createPage();

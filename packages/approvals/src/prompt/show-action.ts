@@ -1,5 +1,5 @@
 import type { Page, Shown } from './page.ts';
-import { showCommand, showWithin } from './page.ts';
+import { MOST_OF_A_NAME, showCommand, showWithin, showWord } from './page.ts';
 import type { ShownAction } from './prompt-facts.ts';
 
 export interface ActionText {
@@ -30,8 +30,19 @@ function textOf(action: ShownAction): Shown {
     case 'url':
       return showWithin(`${action.method} ${action.url}`, MOST_CHARACTERS, { isEmbedded: true });
     case 'call':
-      return showWithin(`${action.name} ${action.arguments}`, MOST_CHARACTERS, { isEmbedded: true });
+      return showCall(action);
   }
+}
+
+/** SECURITY: T-08, T-38 — the name is quoted unless it is plain: an upstream tool's could pass for its arguments. */
+function showCall({ name, arguments: given }: Extract<ShownAction, { kind: 'call' }>): Shown {
+  const called = showWord(name, MOST_OF_A_NAME);
+  const shown = showWithin(given, MOST_CHARACTERS - called.text.length - 1, { isEmbedded: true });
+  return {
+    text: `${called.text} ${shown.text}`,
+    bytes: called.bytes + 1 + shown.bytes,
+    leftOut: called.leftOut + shown.leftOut,
+  };
 }
 
 /** What is done, in the infinitive. */

@@ -19,7 +19,7 @@ export interface ApprovalRow {
   readonly prompt: string;
   readonly effects: string;
   readonly needs: string;
-  /** How many people have said yes. */
+  /** How often people have said yes: only to notice one who does so at the same time. */
   readonly votes: number;
   readonly scope: string | null;
   readonly reason: string | null;

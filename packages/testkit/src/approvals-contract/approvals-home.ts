@@ -9,6 +9,7 @@ import {
   openApprovals,
   type Permit,
   type PermitOutcome,
+  promptDigest,
 } from '@palyra/approvals';
 import { type Clock, systemClock } from '@palyra/primitives';
 import {
@@ -26,6 +27,8 @@ export interface ApprovalsHomeSchema extends ApprovalsSchema {
   readonly intents: { readonly key: string; readonly approval_id: string };
   /** What the journal has as used up, revoked, or ended without a yes. */
   readonly spent: { readonly id: string };
+  /** What the journal has as asked. */
+  readonly asked: { readonly id: string; readonly prompt: string };
 }
 
 const INTENTS: Migration = {
@@ -34,6 +37,7 @@ const INTENTS: Migration = {
     `create table intents (key ${t.text} not null, approval_id ${t.text} not null)${t.strict}`,
     `create table spent (id ${t.text} not null)${t.strict}`,
     'create index spent_id on spent (id)',
+    `create table asked (id ${t.text} primary key, prompt ${t.text} not null)${t.strict}`,
   ],
 };
 
@@ -91,26 +95,30 @@ export async function usePermit(
   if (permit.notAfter <= clock.now()) return false;
   const intents = approvalIds.map((approval_id) => ({ key, approval_id }));
   const record = statement(database.write.insertInto('intents').values(intents), { rows: intents.length });
-  const all = [...steps, record, ...recordSpent(database, events)];
+  const all = [...steps, record, ...recordEvents(database, events)];
   return (await database.commit({ steps: all, notifications })).kind === 'committed';
 }
 
 /** What `openApprovals` is given instead of a journal. */
-export function recordInTables(database: Database<ApprovalsHomeSchema>): Pick<ApprovalsDeps, 'isSpent'> & {
+export function recordInTables(database: Database<ApprovalsHomeSchema>): Pick<ApprovalsDeps, 'isSpent' | 'wasAsked'> & {
   readonly commit: CommitWithRecord;
 } {
   return {
     commit: ({ steps, notifications = [] }, events) =>
-      database.commit({ steps: [...steps, ...recordSpent(database, events)], notifications }),
+      database.commit({ steps: [...steps, ...recordEvents(database, events)], notifications }),
     async isSpent(id) {
       const found = await database.read.selectFrom('spent').select('id').where('id', '=', id).executeTakeFirst();
       return found !== undefined;
+    },
+    async wasAsked(id, prompt) {
+      const query = database.read.selectFrom('asked').select('id').where('id', '=', id).where('prompt', '=', prompt);
+      return (await query.executeTakeFirst()) !== undefined;
     },
   };
 }
 
 /** Stands for the journal's entries, which nobody can set back. */
-function recordSpent(database: Database<ApprovalsHomeSchema>, events: readonly ApprovalEvent[]): readonly Step[] {
+function recordEvents(database: Database<ApprovalsHomeSchema>, events: readonly ApprovalEvent[]): readonly Step[] {
   const ids = events.flatMap((event): readonly string[] => {
     const isOver =
       event.kind === 'used' ||
@@ -118,7 +126,13 @@ function recordSpent(database: Database<ApprovalsHomeSchema>, events: readonly A
       (event.kind === 'decided' && event.outcome !== 'approved');
     return isOver ? [event.approvalId] : [];
   });
-  return ids.map((id) => statement(database.write.insertInto('spent').values({ id }), { rows: 1 }));
+  const asked = events.flatMap((event) =>
+    event.kind === 'requested' ? [{ id: event.approvalId, prompt: promptDigest(event.prompt) }] : [],
+  );
+  return [
+    ...ids.map((id) => statement(database.write.insertInto('spent').values({ id }), { rows: 1 })),
+    ...asked.map((each) => statement(database.write.insertInto('asked').values(each), { rows: 1 })),
+  ];
 }
 
 /** Throws for a refusal. */

@@ -218,6 +218,13 @@ export function describeDeciding(makePlace: MakeApprovalsPlace): void {
       expect(refusal).toMatchObject({ code: 'denied_before', reason: expect.stringContaining(shown) });
     });
 
+    test('a no is taken whatever characters its reason has', async ({ home: { approvals }, ada }) => {
+      const card = await asked(approvals, sampleQuestion());
+      const no = { decision: 'deny', reason: 'not\u0000 now', by: ada } as const;
+      expect(await decideAsShown(approvals, card.approvalId, no)).toMatchObject({ kind: 'decided', state: 'denied' });
+      expect(await approvals.wait(card)).toMatchObject({ kind: 'denied', reason: 'not\\u{0} now' });
+    });
+
     test('always here is a rule for the policy to write, and a yes for this one call', async ({ home, ada }) => {
       const { approvals } = home;
       const question = sampleQuestion();

@@ -1,7 +1,7 @@
 import type { ApprovalEvent, Approvals, Asked, Effect, Question } from '@palyra/approvals';
 import { describe, expect } from 'vitest';
 import { decideAsShown } from './answer-as-shown.ts';
-import { openApprovalsHome } from './approvals-home.ts';
+import { openApprovalsHome, recordInTables } from './approvals-home.ts';
 import { approvalsTest } from './approvals-test.ts';
 import type { MakeApprovalsPlace } from './describe-approvals-contract.ts';
 import { SAMPLE_HOST, sampleQuestion } from './sample-questions.ts';
@@ -52,6 +52,7 @@ export function describeReleasing(makePlace: MakeApprovalsPlace): void {
       const events: ApprovalEvent[] = [];
       const other = await asked(home.approvals, sampleQuestion({ argv: ['other'] }));
       let isCancelled = false;
+      const { commit } = recordInTables(home.database);
       await using slow = await openApprovalsHome(place.location, {
         clock,
         credentials,
@@ -60,7 +61,7 @@ export function describeReleasing(makePlace: MakeApprovalsPlace): void {
             isCancelled = true;
             await home.approvals.cancel(other);
           }
-          const outcome = await home.database.commit(unit);
+          const outcome = await commit(unit, told);
           if (outcome.kind === 'committed') events.push(...told);
           return outcome;
         },
