@@ -78,6 +78,30 @@ describeBothWays((place) => {
       expect(operator(continued)).toBe('sprung\n');
     });
 
+    /** Git takes `git-merge-../../evil` for a path. */
+    const STRATEGY = `mkdir git-merge-..; printf '#!/bin/sh\\ntouch "$TRAPS/sprung"\\n' > evil; chmod 755 evil
+git checkout -q -b topic; echo topic > new; git add new; git commit -qm topic; git checkout -q main; git commit -q --allow-empty -m other`;
+    const ofRebase = `${REBASE}; echo 'pick topic' > git-rebase-todo; echo ../../evil > strategy`;
+    const ofPicks = `mkdir .git/sequencer; cd .git/sequencer; git rev-parse HEAD > head; cp head abort-safety
+printf 'pick HEAD done\\npick topic topic\\n' > todo; printf '[options]\\n\\tstrategy = ../../evil\\n' > opts`;
+
+    test.each([
+      ['rebase', ofRebase, 'rebase-merge/strategy'],
+      ['cherry-pick', ofPicks, 'sequencer/opts'],
+    ])('merges by no program of the tool’s: %s', async (command, script, path) => {
+      const spring = `mkdir traps; (TRAPS=$PWD/traps git ${command} --continue) >/dev/null 2>&1 || true; ls traps`;
+      const { workspace, operator } = makeWorkspace(place());
+      operator(STRATEGY);
+      const ended = await place().daemon.run(sh(script), tierC({ workspace }));
+      expect(changesOf(ended, workspace)).toEqual([`created .git/${path}`]);
+      expect(operator(spring)).toBe('');
+      const other = makeWorkspace(place());
+      other.operator(STRATEGY);
+      const lifted = tierC(other, { protection: { lifted: [other.workspace] } });
+      await place().daemon.run(sh(script), lifted);
+      expect(other.operator(spring)).toBe('sprung\n');
+    });
+
     test('keeps those that the operator has put there, and its other steps', async () => {
       const { workspace, operator } = makeWorkspace(place());
       operator(`${REBASE}; printf 'break\\nexec make\\n' > git-rebase-todo`);

@@ -86,8 +86,10 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
       void check(raw, plan, context).then((checked) => {
         // It may have ended meanwhile, and whoever called knows it.
         if (isOver) return;
-        if (checked.kind === 'differs') refusal = checked.refusal;
-        if (checked.kind === 'as_planned' && mayBegin(checked.facts)) job?.go();
+        // Of a sandbox that is being ended they are not those of the plan, and that is no finding.
+        const isCancelled = options.signal?.aborted === true;
+        if (checked.kind === 'differs' && !isCancelled) refusal = checked.refusal;
+        if (checked.kind === 'as_planned' && !isCancelled && mayBegin(checked.facts)) job?.go();
         else job?.kill();
       });
     },

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { isAtOrBelow } from '../survey/survey-files.ts';
 import { stateOf } from './anchored-files.ts';
+import { followPath } from './follow-path.ts';
 import { isWithin } from './gather-findings.ts';
 import {
   dangerousKeys,
@@ -13,7 +14,8 @@ import {
 } from './judge-entry.ts';
 import { indexEntries, type KnownEntries } from './known-entries.ts';
 import { type Entry, isRestorable } from './read-entries.ts';
-import { programLines, withoutPrograms } from './rebase-todo.ts';
+import { programsIn, withoutPrograms } from './rebase-todo.ts';
+import { isIn } from './running-watches.ts';
 import type { Scan } from './scan-tree.ts';
 
 /** One protected path that is not what it was. */
@@ -105,9 +107,11 @@ function created(is: Entry, judged: Judged): FoundChange | undefined {
       if (keys !== undefined && (keys.length === 0 || known.isMovedConfig(keys))) return undefined;
       return { ...found, reason: describeKeys(keys), rewritten: withoutDangerousKeys(is, judged) };
     }
-    case 'link':
-      // Where it ends counts by itself.
-      return undefined;
+    case 'link': {
+      // Where it ends counts by itself, and outside nobody looks.
+      const isInside = kind !== 'link' || isIn(followPath(path, judged.roots).end, judged.roots);
+      return isInside || known.isCopy(is) ? undefined : { ...found, reason };
+    }
     case 'todo':
       return withPrograms(is, undefined);
   }
@@ -115,11 +119,11 @@ function created(is: Entry, judged: Judged): FoundChange | undefined {
 
 /** SECURITY: T-45 — its steps are the tool's work, and stay; a program among them that was not there before does not. */
 function withPrograms(is: Entry, was: Entry | undefined): FoundChange | undefined {
-  const known = was?.bytes === undefined ? [] : programLines(was.bytes);
+  const known = was?.bytes === undefined ? [] : programsIn(was.path, was.bytes);
   const isFile = is.kind === 'file' && is.bytes !== undefined;
-  if (isFile && programLines(is.bytes).every((line) => known.includes(line))) return undefined;
+  if (isFile && programsIn(is.path, is.bytes).every((line) => known.includes(line))) return undefined;
   const { path, root, reason } = is;
-  const rewritten = isFile ? withoutPrograms(is.bytes, known) : undefined;
+  const rewritten = isFile ? withoutPrograms(is.path, is.bytes, known) : undefined;
   return { path, root, what: was === undefined ? 'created' : 'changed', reason, before: undefined, rewritten };
 }
 
@@ -139,8 +143,8 @@ function removed(was: Entry, judged: Judged): FoundChange | undefined {
       break;
     case 'pointer':
     case 'link':
-      // A worktree was removed.
-      if (way === 'gone') return undefined;
+      // A worktree was removed, or the directory of one.
+      if (way === 'gone' || was.kind === 'directory') return undefined;
       break;
     case 'todo':
       // The rebase is over.

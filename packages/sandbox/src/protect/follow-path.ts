@@ -1,5 +1,5 @@
 import { lstatSync, readlinkSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, isAbsolute } from 'node:path';
 import { isAtOrBelow } from '../survey/survey-files.ts';
 import { isFileError } from './anchored-files.ts';
 import { fromBytes, toBytes } from './path-bytes.ts';
@@ -40,6 +40,11 @@ export function followPath(path: string, roots: readonly string[]): Followed {
     waiting.push(...target.split('/').toReversed());
   }
   return { links, end: at === '' ? '/' : at };
+}
+
+/** Not tidied: what `..` means depends on the links before it. */
+export function pathFrom(directory: string, named: string): string {
+  return isAbsolute(named) ? named : `${directory}/${named}`;
 }
 
 function targetOf(path: string): string | undefined {

@@ -44,9 +44,9 @@ export function createFindings(request: ScanRequest): Findings {
     found.sightings.push(sighting);
     const read = yield* readEntries(sighting, contextOf(root, sighting.path));
     const [first] = read.entries;
-    if (!read.isComplete && first !== undefined) {
+    if (!read.isComplete) {
       found.unlooked.add(sighting.path);
-      overfull.set(sighting.path, first);
+      if (first !== undefined) overfull.set(sighting.path, first);
     }
     const isOld =
       isOlder && since !== undefined && read.isComplete && read.entries.every((each) => isSettled(each, since.atMs));

@@ -1,6 +1,7 @@
-import { dirname, isAbsolute, resolve } from 'node:path';
-import { isAtOrBelow } from '../survey/survey-files.ts';
+import { dirname, isAbsolute } from 'node:path';
+import { followPath, pathFrom } from './follow-path.ts';
 import type { ConfigEntry } from './git-config.ts';
+import { isIn } from './running-watches.ts';
 
 export interface ConfigPlace {
   /** Of the file. */
@@ -46,9 +47,10 @@ const CONDITIONS: Readonly<Record<string, Condition>> = {
   'submodule.*.update': (value = '') => /^(?:checkout|rebase|merge|none)$/.test(value),
   // A program, when it is not a boolean.
   'core.fsmonitor': isBoolean,
-  // SECURITY: T-15 — whose checkout lies elsewhere writes there what the repository holds. Of submodules it is relative.
+  // SECURITY: T-15 — whose checkout lies elsewhere writes there what the repository holds, also by a link. Of submodules
+  // it is relative.
   'core.worktree': (value = '/', { path, roots }) =>
-    !isAbsolute(value) && roots.some((root) => isAtOrBelow(resolve(dirname(path), value), root)),
+    !isAbsolute(value) && isIn(followPath(pathFrom(dirname(path), value), roots).end, roots),
 };
 
 /** What git itself, clones, worktrees, submodules and people write into a repository's configuration. */

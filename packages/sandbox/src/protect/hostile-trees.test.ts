@@ -102,6 +102,27 @@ describe('a repository where nobody looks', () => {
   });
 });
 
+describe('a name that is too long for us', () => {
+  /** Down to where a path of the directory itself can still be asked for, and of what is in it not. */
+  const DEEP = `
+import os
+room = 4088 - len(os.getcwd())
+while room > 1:
+  name = 'd' * min(200, room - 1)
+  os.mkdir(name); os.chdir(name)
+  room -= len(name) + 1
+`;
+
+  it.each([
+    ['a file', "open('CLAUDE.md', 'w')", 'CLAUDE.md'],
+    ['a directory', "os.mkdir('.vscode'); open('.vscode/tasks.json', 'w')", '.vscode'],
+  ])('is told: %s', async (_, make, name) => {
+    const changes = await run(() => execFileSync('python3', ['-c', `${DEEP}${make}`], { cwd: workspace }));
+    expect(changes).toMatchObject([{ what: 'created', restored: false }]);
+    expect(changes[0]?.path.endsWith(`d/${name}`)).toBe(true);
+  });
+});
+
 describe('what is too much', () => {
   it('is said of every run, not only of the first', async () => {
     fill('.vscode');

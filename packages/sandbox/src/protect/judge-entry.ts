@@ -1,5 +1,6 @@
-import { dirname, resolve } from 'node:path';
+import { dirname } from 'node:path';
 import { isAtOrBelow } from '../survey/survey-files.ts';
+import { followPath, pathFrom } from './follow-path.ts';
 import { type ConfigEntry, parseGitConfig, writeGitConfig } from './git-config.ts';
 import { isHarmless, keyOf } from './harmless-git-config.ts';
 import type { Entry } from './read-entries.ts';
@@ -44,10 +45,10 @@ export function isSameConfig(one: readonly ConfigEntry[], other: readonly Config
 }
 
 /** SECURITY: T-44 — only to a repository that was looked into: outside, or where nobody came, it may hold anything. */
-export function leadsInside(entry: Entry, { lifted, realPath, gitTargets }: PointerContext): boolean {
+export function leadsInside(entry: Entry, { lifted, roots, gitTargets }: PointerContext): boolean {
   const named = entry.kind === 'link' ? entry.target : pointedAt(entry);
   if (named === undefined) return false;
-  const target = realPath(resolve(dirname(entry.path), named));
+  const target = followPath(pathFrom(dirname(entry.path), named), roots).end;
   return gitTargets.has(target) || lifted.some((each) => isAtOrBelow(target, each));
 }
 

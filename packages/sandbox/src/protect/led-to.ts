@@ -1,6 +1,6 @@
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { isAtOrBelow } from '../survey/survey-files.ts';
-import { followPath } from './follow-path.ts';
+import { followPath, pathFrom } from './follow-path.ts';
 import type { ConfigEntry } from './git-config.ts';
 import { configOf, dangerousKeys, type JudgeContext, pointedAt } from './judge-entry.ts';
 import type { Sighting } from './look-into-directory.ts';
@@ -40,7 +40,7 @@ export function* pathsLedTo({ entries, gitTargets }: Found, context: LedToContex
     for (const each of behindLink(entry)) addWay(each);
     for (const each of linksOfPointer(entry, roots)) add(each);
   }
-  const trees = yield* workTreesIn(entries, context);
+  const trees = yield* workTreesIn(entries, roots);
   const waiting = configurationsOf(entries, gitTargets);
   const seen = new Set<string>();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -55,12 +55,18 @@ export function* pathsLedTo({ entries, gitTargets }: Found, context: LedToContex
     for (const path of hooksPaths(keys, own, { trees, entries, context })) {
       addWay({ path, rule: 'hooks', hold: 'where_free', reason: 'Git runs it.' });
     }
+    // SECURITY: T-14, T-15 — git checks out where it leads, so nothing on the way is exchanged for a link.
+    for (const path of checkoutsOf(keys, own)) {
+      const top = addWay({ path, ...CHECKOUT });
+      for (const above of directoriesAbove(top, roots)) add({ path: above, ...CHECKOUT });
+    }
     for (const name of includedBy(keys, own, context)) waiting.push({ ...own, name });
   }
   return [...found.values()];
 }
 
 const CONFIG_REASON = 'Git starts programs that it names.';
+const CHECKOUT = { rule: 'link', hold: 'never', reason: 'Git writes files where it leads.' } as const;
 
 /**
  * Those of before, and where they lead from what came since and is left as it is: work trees, repositories that were
@@ -116,20 +122,15 @@ function keysIn(entry: Entry | undefined): readonly ConfigEntry[] {
 function behindLink({ path, target, rule, reason }: Entry): readonly Sighting[] {
   if (target === undefined || rule === 'pointer' || rule === 'link') return [];
   const hold = rule === 'config' ? 'never' : 'where_free';
-  return [{ path: from(dirname(path), target), rule, hold, reason }];
+  return [{ path: pathFrom(dirname(path), target), rule, hold, reason }];
 }
 
 /** Where a pointer ends is a repository, which is found by itself. */
 function linksOfPointer(entry: Entry, roots: readonly string[]): readonly Sighting[] {
   const named = entry.rule === 'pointer' ? (entry.target ?? pointedAt(entry)) : undefined;
   if (named === undefined) return [];
-  const { links } = followPath(from(dirname(entry.path), named), roots);
+  const { links } = followPath(pathFrom(dirname(entry.path), named), roots);
   return links.map((path) => ({ path, rule: 'link', hold: 'never', reason: entry.reason }));
-}
-
-/** Not tidied: what `..` means depends on the links before it. */
-function from(directory: string, named: string): string {
-  return isAbsolute(named) ? named : `${directory}/${named}`;
 }
 
 interface WorkTree {
@@ -141,10 +142,7 @@ interface WorkTree {
 /** By each directory that their `.git` leads to or into. */
 type WorkTrees = ReadonlyMap<string, readonly WorkTree[]>;
 
-function* workTreesIn(
-  entries: ReadonlyMap<string, Entry>,
-  { realPath }: JudgeContext,
-): Generator<undefined, WorkTrees> {
+function* workTreesIn(entries: ReadonlyMap<string, Entry>, roots: readonly string[]): Generator<undefined, WorkTrees> {
   const trees = new Map<string, WorkTree[]>();
   for (const entry of entries.values()) {
     if (entry.rule !== 'pointer') continue;
@@ -152,7 +150,7 @@ function* workTreesIn(
     const named = entry.kind === 'link' ? entry.target : pointedAt(entry);
     if (named === undefined) continue;
     const path = dirname(entry.path);
-    const gitDirectory = realPath(from(path, named));
+    const gitDirectory = followPath(pathFrom(path, named), roots).end;
     for (let at = gitDirectory; at.length > 1; at = dirname(at)) {
       const there = trees.get(at) ?? [];
       there.push({ path, gitDirectory });
@@ -200,12 +198,29 @@ function hooksPaths(
   });
 }
 
+function checkoutsOf(
+  keys: readonly ConfigEntry[],
+  { gitDirectory }: Pick<Configuration, 'gitDirectory'>,
+): readonly string[] {
+  if (gitDirectory === undefined) return [];
+  const named = keys.filter(({ section, key }) => section === 'core' && key === 'worktree');
+  return named.map(({ value = '' }) => pathFrom(gitDirectory, value));
+}
+
+/** Below what may be written. */
+function directoriesAbove(path: string, roots: readonly string[]): readonly string[] {
+  const above = dirname(path);
+  return roots.some((root) => root !== above && isAtOrBelow(above, root))
+    ? [above, ...directoriesAbove(above, roots)]
+    : [];
+}
+
 /** SECURITY: T-15 — `includeIf` under whatever condition: it may be true tomorrow. */
 function includedBy(keys: readonly ConfigEntry[], { name }: Configuration, context: LedToContext): readonly string[] {
   const named = keys.filter(({ section, key }) => (section === 'include' || section === 'includeif') && key === 'path');
   return named.flatMap(({ value }) => {
     const path = pathIn(value, context);
-    return path === undefined ? [] : from(dirname(name), path);
+    return path === undefined ? [] : pathFrom(dirname(name), path);
   });
 }
 
@@ -223,7 +238,6 @@ function pathIn(value: string | undefined, { home }: LedToContext): string | und
  */
 function workTreesOf(gitDirectory: string, keys: readonly ConfigEntry[], trees: WorkTrees): readonly string[] {
   const beside = basename(gitDirectory) === '.git' ? dirname(gitDirectory) : gitDirectory;
-  const named = keys.filter(({ section, key }) => section === 'core' && key === 'worktree');
   const linked = trees.get(gitDirectory) ?? [];
-  return [beside, ...named.map(({ value = '' }) => from(gitDirectory, value)), ...linked.map(({ path }) => path)];
+  return [beside, ...checkoutsOf(keys, { gitDirectory }), ...linked.map(({ path }) => path)];
 }

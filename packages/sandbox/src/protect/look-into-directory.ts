@@ -12,7 +12,7 @@ export type Rule =
   | 'pointer'
   /** Passed on the way to one of the others: only where it leads, and not what is there. */
   | 'link'
-  /** Steps of a rebase that has not ended: programs among them. */
+  /** Steps and options of a rebase, or of picks, that have not ended: programs among them. */
   | 'todo';
 
 export interface Sighting {
@@ -55,7 +55,7 @@ export interface Surroundings {
 
 const HOOKS_REASON = 'Git runs it.';
 const CONFIG_REASON = 'Git starts programs that it names.';
-const TODO_REASON = 'Git runs programs that it names when the rebase goes on.';
+const TODO_REASON = 'Git runs programs that it names when the rebase, or the series of picks, goes on.';
 const POINTER_REASON = 'Git reads the repository where it leads.';
 
 /** Pure but for `isSame`, which is asked only of names that differ in case or form. */
@@ -82,7 +82,18 @@ export function lookIntoDirectory(entries: readonly Listed[], around: Surroundin
 
 /** Git's own, as they are compared. */
 const GIT_NAMES: ReadonlySet<string> = new Set(
-  ['objects', 'refs', 'HEAD', 'commondir', 'hooks', 'config', 'config.worktree', 'rebase-merge', '.git'].map(foldName),
+  [
+    'objects',
+    'refs',
+    'HEAD',
+    'commondir',
+    'hooks',
+    'config',
+    'config.worktree',
+    'rebase-merge',
+    'sequencer',
+    '.git',
+  ].map(foldName),
 );
 
 /** Whether a look changes when it is left out. */
@@ -132,17 +143,18 @@ function gitSightings(find: (wanted: string) => Listed | undefined, at: string):
     ...sight('config', 'config', CONFIG_REASON),
     ...sight('config.worktree', 'config', CONFIG_REASON),
     ...sight('commondir', 'pointer', POINTER_REASON),
-    ...todoSightings(find('rebase-merge'), at),
+    ...todoSightings(find('rebase-merge'), at, ['git-rebase-todo', 'strategy']),
+    ...todoSightings(find('sequencer'), at, ['opts']),
   ];
 }
 
 /** SECURITY: T-45 — whoever finds a rebase that has not ended says `--continue`, and runs what it names. */
-function todoSightings(found: Listed | undefined, at: string): readonly Sighting[] {
+function todoSightings(found: Listed | undefined, at: string, names: readonly string[]): readonly Sighting[] {
   if (found === undefined || found.kind === 'file') return [];
   const path = `${at}/${found.name}`;
   // Git makes a directory.
   if (found.kind === 'link') return [{ path, rule: 'whole', hold: 'never', reason: TODO_REASON }];
-  return [{ path: `${path}/git-rebase-todo`, rule: 'todo', hold: 'never', reason: TODO_REASON }];
+  return names.map((name) => ({ path: `${path}/${name}`, rule: 'todo', hold: 'never', reason: TODO_REASON }));
 }
 
 function pointerSightings(find: (wanted: string) => Listed | undefined, at: string): readonly Sighting[] {

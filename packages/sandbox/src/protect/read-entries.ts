@@ -1,6 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { dirname } from 'node:path';
 import { anchored, type FileState, isFileError, readRegular, stateOf, targetOf } from './anchored-files.ts';
+import { stampOf } from './list-directory.ts';
 import { listing } from './listing.ts';
 import type { Rule, Sighting } from './look-into-directory.ts';
 import { fromBytes } from './path-bytes.ts';
@@ -52,7 +53,7 @@ const TICK_MS = 50;
 export interface ReadEntries {
   /** Everything there that counts, a directory before what is in it. */
   readonly entries: readonly Entry[];
-  /** False when it is too much: then there is only the path itself. */
+  /** False when it is too much, or out of reach: then there is only the path itself, or nothing. */
   readonly isComplete: boolean;
 }
 
@@ -63,6 +64,9 @@ export function* readEntries(sighting: Sighting, context: ReadContext): Generato
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
     yield undefined;
     const entry = readEntry(path, sighting, context);
+    // SECURITY: T-15 — a name that is too long for us is not for somebody who is in its directory.
+    if (entry === undefined && stampOf(path) === 'out of reach')
+      return { entries: entries.slice(0, 1), isComplete: false };
     if (entry === undefined) continue;
     budget.entries -= 1;
     budget.bytes -= entry.bytes?.length ?? 0;

@@ -128,6 +128,16 @@ describe('a tree', () => {
     expect(await isStill(memory)).toBe(true);
   });
 
+  it('is not, when another scan has left something else in its place', async () => {
+    const memory = treeOf('one');
+    await watched(memory);
+    for (const [top, unit] of memory.units) {
+      const directories = new Map([...unit.directories].filter(([path]) => path === top));
+      memory.units.set(top, { ...unit, directories, isWhole: false });
+    }
+    expect(await isStill(memory)).toBe(false);
+  });
+
   it('is not, when a directory of it is another one', async () => {
     const memory = treeOf('one');
     await watched(memory);

@@ -66,10 +66,10 @@ export function createStillness(isBusy: () => boolean): Stillness {
   const isStill = (unit: Unit) => {
     const own = watchOf(unit);
     return (
-      own?.gone !== undefined &&
-      own.gone.uncounted === uncounted &&
-      own.last <= own.gone.at &&
-      events - own.gone.at <= MOST_EVENTS
+      own?.gone?.unit === unit &&
+      own.gone.looked.uncounted === uncounted &&
+      own.last <= own.gone.looked.at &&
+      events - own.gone.looked.at <= MOST_EVENTS
     );
   };
 
@@ -160,7 +160,7 @@ export function createStillness(isBusy: () => boolean): Stillness {
     if (own !== undefined) {
       for (const path of own.handles.keys()) if (!unit.directories.has(path)) forget(own, path);
       // SECURITY: T-15 — one that was opened in the middle of the scan did not hear what came after its directory's turn.
-      own.gone = unit.isWhole && added === 0 && own.opened < looked.number ? looked : undefined;
+      own.gone = unit.isWhole && added === 0 && own.opened < looked.number ? { looked, unit } : undefined;
       own.count = 0;
       if (unit.isWhole && added === 0) return;
     }
@@ -214,8 +214,11 @@ interface Watching extends UnitWatch {
   count: number;
   /** The look after which the last of them was opened. */
   opened: number;
-  /** When it was gone through, and all of it was watched. */
-  gone: StillTrees | undefined;
+  /**
+   * When it was gone through, and all of it was watched. SECURITY: T-15 — what another scan has put in the place of that, a
+   * shorter one (`plan`) or one that began earlier, may know of less.
+   */
+  gone: { readonly looked: StillTrees; readonly unit: Unit } | undefined;
 }
 
 /** A directory that was made anew under the same name is another one. */

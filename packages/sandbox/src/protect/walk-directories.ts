@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { isAtOrBelow } from '../survey/survey-files.ts';
 import type { Findings } from './gather-findings.ts';
 import { type DirectoryStamp, identityOf, isSameStamp, stampOf } from './list-directory.ts';
@@ -57,9 +58,21 @@ export function createWalk(request: ScanRequest, findings: Findings): Walk {
       return;
     }
     kept.set(top.path, known);
-    for (const mark of known.marks)
-      if (!isLifted(mark.path)) queue.add({ ...mark, isOlder: top.isOlder, isStill: true });
+    for (const mark of known.marks) {
+      const isOlder = top.isOlder && isWayOlder(mark.path, known);
+      if (!isLifted(mark.path)) queue.add({ ...mark, isOlder, isStill: true });
+    }
     for (const each of known.bulk) if (!isLifted(each.path)) enterBulk(each);
+  }
+
+  /** SECURITY: T-15 — it is as it was when it was gone through, and that may have been while the run went on. */
+  function isWayOlder(path: string, { directories }: Unit): boolean {
+    if (since === undefined) return false;
+    for (let at = path; !since.bulk.has(at); at = dirname(at)) {
+      const stamp = directories.get(at)?.stamp;
+      if (stamp === undefined || !isSettled(stamp, since.atMs)) return false;
+    }
+    return true;
   }
 
   /** After a run, all of it. Before one only where git was found in it. */
