@@ -9,10 +9,12 @@ import { showGrantRace } from './demo/grant-race.ts';
 import { showHonestPrompt } from './demo/honest-prompt.ts';
 import { showPolicy } from './demo/policy-question.ts';
 import { showReceipt } from './demo/receipt.ts';
+import { showSession } from './demo/session.ts';
 import type { Stage } from './demo/stage.ts';
 
 /** `npm run demo`: what there is today, on a throw-away home. Each scene checks what it shows and fails when it is not so. */
 const scenes: readonly (readonly [title: string, show: (stage: Stage) => void | Promise<void>])[] = [
+  ['An agent’s session: allowed, asked, denied, boxed in, and on record', showSession],
   ['The box is the permission: Cedar decides, and says why', showPolicy],
   ['A command in a box that is really there', showBox],
   ['What an agent writes is shown as it is', showHonestPrompt],
@@ -24,7 +26,7 @@ const scenes: readonly (readonly [title: string, show: (stage: Stage) => void | 
 
 const home = await mkdtemp(join(tmpdir(), 'palyra-demo-'));
 process.stdout.write(`Palyra decides, approves, executes and attests every tool call of an agent.\n`);
-process.stdout.write(`So far the ground is laid: here is what it does, in ${home} (removed at the end).\n`);
+process.stdout.write(`Here is what it does, in ${home} (removed at the end).\n`);
 try {
   for (const [index, [title, show]] of scenes.entries()) {
     process.stdout.write(`\n${styleText('bold', `${index + 1}. ${title}`)}\n`);

@@ -4,7 +4,7 @@ export type { AttestedCall, AttestOutcome } from './attest-call.ts';
 export type { Body, BodySource } from './bodies/prepare-body.ts';
 export type { JournalEntry } from './entry-view.ts';
 export { findId, findLog, type SoughtId } from './find-id.ts';
-export { attestationIn, type ToolAttestation } from './format/attestation.ts';
+export { type AttestedApproval, attestationIn, type ToolAttestation } from './format/attestation.ts';
 export { type Checkpoint, parseCheckpoint } from './format/checkpoint.ts';
 export type { Sha256, Signer, VerifyCrypto } from './format/crypto.ts';
 export { isEnvelopeSignedBy, openEnvelope } from './format/dsse.ts';

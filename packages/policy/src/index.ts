@@ -47,7 +47,7 @@ export { type PolicyTestResult, requirePassed, runPolicyTests, type TestDifferen
 export { type PolicyTestFile, PRESET_NAMES, presetFiles, presetTests } from './presets.ts';
 export { type PreviewInput, previewRule } from './preview-rule.ts';
 export { type PolicyDirectory, type ReadOptions, readPolicyDirectory } from './read-policy-directory.ts';
-export type { PolicyEvaluationConfig, PolicyRequest, PolicyRequestContext } from './request.ts';
+export type { CallFacts, PolicyEvaluationConfig, PolicyRequest, PolicyRequestContext } from './request.ts';
 export { addRule, addRuleTest, removeRule } from './rule-blocks.ts';
 export { EVERYTHING_LISTED } from './test-request.ts';
 export { type WatchDirectory, watchDirectory } from './watch-directory.ts';

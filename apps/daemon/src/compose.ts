@@ -1,0 +1,189 @@
+import { join } from 'node:path';
+import {
+  APPROVAL_MIGRATIONS,
+  type Approvals,
+  type ApprovalsSchema,
+  approvalPrograms,
+  limitsOf,
+  openApprovals,
+  type VerifySignature,
+} from '@palyra/approvals';
+import type { Config, HomeLayout } from '@palyra/config';
+import {
+  type Catalog,
+  commitWithJournal,
+  createApprovalRecord,
+  createBuiltinTools,
+  createCatalog,
+  createFileTools,
+  createGateway,
+  createKeptChanges,
+  createRedactor,
+  DEFAULT_TOOL_CALL_CONFIG,
+  type FileTools,
+  GATEWAY_MIGRATIONS,
+  type Gateway,
+  type GatewaySchema,
+  type KeptChanges,
+  type Redactor,
+  type ToolCallConfig,
+} from '@palyra/gateway';
+import {
+  JOURNAL_MIGRATIONS,
+  type Journal,
+  type JournalSchema,
+  journalPrograms,
+  openJournal,
+  parseActor,
+} from '@palyra/journal';
+import { type ActivePolicies, createActivePolicies, type PolicyChange, watchDirectory } from '@palyra/policy';
+import { type Clock, type Logger, reveal, systemClock } from '@palyra/primitives';
+import {
+  createSandbox,
+  type OperatorPlaces,
+  type Sandbox,
+  type SandboxOptions,
+  type SandboxProfile,
+} from '@palyra/sandbox';
+import { type Database, type DatabaseOptions, openDatabase } from '@palyra/storage';
+import { workspaceProfile } from './workspace-profile.ts';
+
+export interface DaemonOptions {
+  readonly home: HomeLayout;
+  readonly config: Config;
+  readonly operator: OperatorPlaces;
+  /** Whose signatures count, until there are device certificates. */
+  readonly verify: VerifySignature;
+  readonly logger: Logger;
+  readonly toolCalls?: ToolCallConfig;
+  profileFor?(workspace: string): SandboxProfile;
+  readonly clock?: Clock;
+  /** Sandboxes that are started ahead; as the sandbox has it unless told. */
+  readonly pool?: SandboxOptions['pool'];
+}
+
+/** Everything but listeners. */
+export interface Daemon {
+  readonly gateway: Gateway;
+  readonly catalog: Catalog;
+  readonly approvals: Approvals;
+  readonly journal: Journal;
+  readonly policies: ActivePolicies;
+  readonly sandbox: Sandbox;
+  readonly redactor: Redactor;
+  readonly changes: KeptChanges;
+  readonly fileTools: FileTools;
+  /** Calls that were under way when palyrad last ended; their outcome is not known. */
+  readonly interrupted: readonly string[];
+  close(): Promise<void>;
+}
+
+type Schema = JournalSchema & ApprovalsSchema & GatewaySchema;
+
+const PALYRAD = parseActor('daemon:palyrad');
+const OWNER = 'palyrad';
+
+/** In start order; when one does not come up, those before it are closed again. */
+export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { home, config, operator, logger, clock = systemClock, profileFor = workspaceProfile } = options;
+  await using started = new AsyncDisposableStack();
+  // First, before the process grows.
+  const sandbox = started.adopt(await createSandbox({ operator, logger, pool: options.pool ?? {} }), (each) =>
+    each.close(),
+  );
+  const database = started.adopt(await openStorage(options), (each) => each.close());
+  const journal = await openJournal({ database, keyDirectory: home.identity, bodyDirectory: home.bodies, clock });
+  const policies = started.adopt(
+    await createActivePolicies({
+      directory: home.policies,
+      preset: config.policy.preset,
+      config: EVERYTHING,
+      clock,
+      logger,
+      recordChange: (change) => recordChange(journal, change),
+      ...(config.policy.auto_apply ? { watch: watchDirectory } : {}),
+    }),
+    (each) => each.close(),
+  );
+  const approvals = started.adopt(
+    await openApprovals({
+      database,
+      origin: journal.origin,
+      verify: options.verify,
+      commit: commitWithJournal(journal, PALYRAD),
+      ...createApprovalRecord(journal),
+      limits: limitsOf(config.approvals),
+      clock,
+    }),
+    (each) => each.close(),
+  );
+  const redactor = createRedactor();
+  const changes = createKeptChanges({ directory: join(home.root, 'changes') });
+  const fileTools = started.adopt(createFileTools({ sandbox, profileFor, clock }), (each) => each.close());
+  const catalog = createCatalog(
+    createBuiltinTools({ sandbox, profileFor, redact: redactor, fileTools, changes, clock }),
+  );
+  const gateway = started.adopt(
+    createGateway({
+      database,
+      journal,
+      approvals,
+      policy: policies,
+      catalog,
+      config: options.toolCalls ?? DEFAULT_TOOL_CALL_CONFIG,
+      owner: OWNER,
+      unattended: config.approvals.unattended,
+      redactor,
+      clock,
+    }),
+    (each) => each.close(),
+  );
+  const interrupted = await gateway.settleInterrupted();
+  const all = started.move();
+  return {
+    gateway,
+    catalog,
+    approvals,
+    journal,
+    policies,
+    sandbox,
+    redactor,
+    changes,
+    fileTools,
+    interrupted,
+    close: () => all.disposeAsync(),
+  };
+}
+
+/** Nothing is kept from its allowlist, and every capability is sensitive. */
+const EVERYTHING = {
+  allowedTools: ['*'],
+  allowedSkills: ['*'],
+  allowedPrincipals: ['*'],
+  allowedChannels: ['*'],
+  sensitiveCapabilities: ['process_exec', 'network', 'secrets_read', 'filesystem_write'],
+} as const;
+
+function openStorage({ home, config: { storage }, logger }: DaemonOptions): Promise<Database<Schema>> {
+  const location: DatabaseOptions['location'] =
+    storage.url === undefined
+      ? { kind: 'sqlite', path: home.database }
+      : { kind: 'postgres', url: reveal(storage.url), poolSize: storage.pool_size };
+  return openDatabase<Schema>({
+    location,
+    migrations: [...JOURNAL_MIGRATIONS, ...APPROVAL_MIGRATIONS, ...GATEWAY_MIGRATIONS],
+    programs: [...journalPrograms(home.identity), ...approvalPrograms()],
+    lockTimeoutMs: storage.lock_timeout_ms,
+    logger,
+  });
+}
+
+const SOURCES = { started: 'start', applied: 'apply', auto_applied: 'auto_apply' } as const;
+
+/** SECURITY: T-09 — on record before it decides anything. */
+async function recordChange(journal: Journal, { cause, digest, previousDigest }: PolicyChange): Promise<void> {
+  const previous = previousDigest === undefined ? {} : { previous: previousDigest };
+  await journal.append(PALYRAD, [
+    { kind: 'policy.activated', data: { policy_set: digest, ...previous, source: SOURCES[cause] } },
+  ]);
+}

@@ -1,0 +1,118 @@
+import type { BoundBytes, ShownAction } from '@palyra/approvals';
+import type { ToolAttestation } from '@palyra/journal';
+import type { CallFacts } from '@palyra/policy';
+import type { JsonObject, JsonValue, Sha256Hex } from '@palyra/primitives';
+import type { PermittedCall } from '../tool-call/permitted-call.ts';
+
+export type Capability = CallFacts['capabilities'][number];
+
+/** What agents, operators and policies know of a tool. */
+export interface ToolMetadata {
+  readonly name: string;
+  readonly version: string;
+  /** For agents: what it does, in a sentence or two. */
+  readonly description: string;
+  /** JSON Schema of its input, with `additionalProperties: false`. */
+  readonly inputSchema: JsonObject;
+  readonly capabilities: readonly Capability[];
+  /** Whether it can do what a human may want to be asked about. */
+  readonly isSensitive: boolean;
+  readonly tier: CallFacts['enforced']['tier'];
+  /** May run beside other calls of the same run; else one waits for the other. */
+  readonly isParallel: boolean;
+  /** Not in the list that agents are given. */
+  readonly isHidden: boolean;
+}
+
+/** Where a call happens: all of it from the credential and the server's registry. */
+export interface CallPlace {
+  readonly runId: string;
+  readonly callId: string;
+  /** The real path of a registered workspace. */
+  readonly workspace: string;
+  /** How long the call may take. */
+  readonly timeoutMs: number;
+}
+
+/** One tool of the catalogue. */
+export interface Tool {
+  readonly metadata: ToolMetadata;
+  /** Checks the input and says exactly what would be done. Nothing runs and nothing changes; does not throw. */
+  plan(input: JsonObject, place: CallPlace): Promise<ToolPlan | ToolRefusal>;
+  /** Does it. Everything that can happen is a result; what it throws is attested as a fault of the tool. */
+  execute(call: PermittedCall, context: ExecuteContext): Promise<ToolResult>;
+}
+
+/** What would be done, for policy, for the human who is asked, and for the tool itself. */
+export interface ToolPlan {
+  readonly kind: 'planned';
+  /** As they will be used: defaults filled in, paths resolved. */
+  readonly arguments: JsonValue;
+  readonly capabilities: readonly Capability[];
+  readonly enforced: CallFacts['enforced'];
+  readonly declared: CallFacts['declared'];
+  readonly bound: readonly BoundBytes[];
+  readonly notBound: readonly string[];
+  /** Of everything that the sandbox would be: equal digests are equal boxes. */
+  readonly profile: Sha256Hex;
+  readonly shown: ShownAction;
+  readonly cwd: string | null;
+  /** By name and unit: `wall_ms`, `memory_bytes`, … */
+  readonly limits: Readonly<Record<string, number>>;
+  /** Such as `sandbox_tier_c_linux_bubblewrap`. */
+  readonly executor: string;
+  /** For the journal: what would be run, printable. */
+  readonly printed: JsonValue;
+  /** The tool's own; only its `execute` looks at it. */
+  readonly prepared: unknown;
+}
+
+export interface ToolRefusal {
+  readonly kind: 'refused';
+  /** Of the gateway, or of the package that refused. */
+  readonly code: string;
+  readonly message: string;
+  readonly fix: string | undefined;
+}
+
+export interface ExecuteContext {
+  /** Aborted when the call or its run is cancelled, and when its time is over. */
+  readonly signal: AbortSignal;
+  onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
+}
+
+export interface ToolOutput {
+  readonly stdout?: Uint8Array;
+  readonly stderr?: Uint8Array;
+  readonly output?: JsonValue;
+}
+
+export type ToolResult =
+  | (Executed & { readonly kind: 'completed' })
+  | (Executed & {
+      readonly kind: 'failed' | 'timed_out' | 'cancelled' | 'quota_exceeded';
+      readonly code: string;
+      readonly message: string;
+      readonly fix?: string | undefined;
+    })
+  /** What it did until then is done; how far it came is not known. */
+  | (Partial<Executed> & { readonly kind: 'unknown_outcome'; readonly code: string; readonly message: string })
+  /** Nothing of it ran. */
+  | ToolRefusal;
+
+export interface Executed extends ToolOutput {
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly ran: ExecutionFacts;
+}
+
+/** What is attested of an execution, as it was found. */
+export interface ExecutionFacts {
+  readonly executor: string;
+  readonly enforcement: 'strict' | 'preflight' | 'none';
+  readonly sandbox: NonNullable<ToolAttestation['sandbox']>;
+  readonly resources: Readonly<Record<string, number>>;
+  readonly egress: ToolAttestation['egress'];
+  readonly startedAt: number;
+  readonly endedAt: number;
+}

@@ -1,0 +1,74 @@
+import { FileFailure, type ProtectedFile } from './file-failure.ts';
+import { compileGlob, type Glob } from './glob.ts';
+
+/** One kind of file that is not touched without an approval. Data, so that it can be shown, configured and sent. */
+export interface ProtectedPattern {
+  /** A glob over the path in the workspace, in lower case; it covers what lies below, too. */
+  readonly pattern: string;
+  /** `protected`: it runs code or instructs an agent later. `secret`: it looks as if it held secrets. */
+  readonly reason: 'protected' | 'secret';
+  /** `write`: reading it is free. */
+  readonly access: 'write' | 'any';
+}
+
+export type Access = 'read' | 'write';
+
+/** `true` is an approval of whatever the request touches; a list is one of exactly these, links resolved. */
+export type AllowedProtected = boolean | readonly string[];
+
+export interface ProtectedPaths {
+  /** By any of its names; the path needs not exist. */
+  reasonFor(path: string, access: Access): ProtectedFile['reason'] | undefined;
+}
+
+/** Throws for a malformed pattern: a pattern that is silently left out would protect nothing. */
+export function createProtectedPaths(patterns: readonly ProtectedPattern[]): ProtectedPaths {
+  const compiled = patterns.map(({ pattern, reason, access }) => {
+    const glob = compileGlob(foldPath(pattern));
+    if (glob === undefined) throw new FileFailure('file.invalid_input', `A protected pattern is malformed: ${pattern}`);
+    return { glob, reason, access };
+  });
+  return {
+    reasonFor(path, access) {
+      const found = compiled.find((each) => (each.access === 'any' || access === 'write') && covers(each.glob, path));
+      return found?.reason;
+    },
+  };
+}
+
+/** Throws `file.protected`, naming all of them, unless each was approved. */
+export function refuseProtected(found: readonly ProtectedFile[], allowed: AllowedProtected): void {
+  if (allowed === true) return;
+  const approved = new Set(allowed === false ? [] : allowed);
+  const refused = found.filter(({ path }) => !approved.has(path));
+  const [first] = refused;
+  if (first === undefined) return;
+  const what = first.reason === 'secret' ? 'looks as if it held secrets' : 'can run code or instruct an agent later';
+  throw new FileFailure('file.protected', `${first.path} ${what}.`, {
+    path: first.path,
+    protectedFiles: refused,
+    fix: 'Ask for an approval, or leave the file alone.',
+  });
+}
+
+/** What lies below a protected directory is as protected as the directory. */
+function covers(glob: Glob, path: string): boolean {
+  const names = foldPath(path).split('/');
+  return names.some((_, at) => glob(names.slice(0, at + 1).join('/')));
+}
+
+/**
+ * SECURITY: T-15 — file systems disagree about which names are one: case, composed letters, characters that are not
+ * seen, dots and blanks at the end. Whatever is the same name anywhere is the same name here.
+ */
+function foldPath(path: string): string {
+  return path
+    .normalize('NFKC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFC')
+    .split('/')
+    .map((name) => (/^\.{1,2}$/.test(name) ? name : name.replace(/(?<=[^. ])[. ]+$/, '')))
+    .join('/');
+}

@@ -1,0 +1,32 @@
+import { AppError } from '@palyra/primitives';
+
+/** Codes are API: add one, never rename one. */
+export const GATEWAY_ERRORS = {
+  'gateway.unknown_tool': 'There is no such tool, or this agent may not see it.',
+  'gateway.invalid_input': 'The input is not what the tool takes.',
+  'gateway.tool_not_allowed': 'The tool is not among those that the operator allows.',
+  'gateway.budget_exhausted': 'The run has made as many calls as it may.',
+  'gateway.too_many_refusals': 'So many calls of the run were refused that it was ended.',
+  'gateway.run_not_found': 'There is no such run of this credential.',
+  'gateway.session_not_found': 'There is no such session of this credential.',
+  'gateway.run_ended': 'The run is over, and takes no more calls.',
+  'gateway.key_reused': 'The same key was used for another call.',
+  'gateway.call_elsewhere': 'A call with this key is under way in another process, or was when that process ended.',
+  'gateway.approval_denied': 'A human refused.',
+  'gateway.approval_expired': 'Nobody answered in time.',
+  'gateway.approval_cancelled': 'The question was taken back.',
+  'gateway.approval_pending': 'Nobody has answered yet; the same call with the same key asks again.',
+  'gateway.approval_unusable': 'The approval does not hold for this call any more.',
+  'gateway.changed_meanwhile': 'What was decided does not hold any more.',
+  'gateway.cancelled': 'The run or the call was cancelled.',
+  'gateway.not_recorded': 'The journal could not take the call, so it did not run.',
+  'gateway.not_permitted': 'The call was not permitted, or ran already.',
+  'gateway.fault': 'Something went wrong that is not the call’s fault; it did not run.',
+  'gateway.tool_fault': 'The tool failed in a way that it should not; what it did until then is done.',
+  'gateway.interrupted':
+    'palyrad ended while the call ran: what it did until then is done, how far it came is not known.',
+} as const;
+
+export type GatewayErrorCode = keyof typeof GATEWAY_ERRORS;
+
+export class GatewayError extends AppError<GatewayErrorCode> {}

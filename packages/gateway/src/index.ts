@@ -1,0 +1,25 @@
+export { commitWithJournal } from './approval-drafts.ts';
+export { type ApprovalRecord, createApprovalRecord } from './approval-record.ts';
+export { createBuiltinTools } from './catalog/builtin-tools.ts';
+export { type Catalog, createCatalog } from './catalog/create-catalog.ts';
+export type {
+  CallPlace,
+  ExecuteContext,
+  ExecutionFacts,
+  Tool,
+  ToolMetadata,
+  ToolPlan,
+  ToolRefusal,
+  ToolResult,
+} from './catalog/tool.ts';
+export { createGateway, type Gateway, type GatewayDeps } from './create-gateway.ts';
+export { createFileTools, type FileTools } from './file-tools/create-file-tools.ts';
+export { GATEWAY_ERRORS, GatewayError, type GatewayErrorCode } from './gateway-error.ts';
+export { createRedactor, type Redactor } from './redact/create-redactor.ts';
+export type { Run, RunRequest } from './runs/create-runs.ts';
+export { GATEWAY_MIGRATIONS, type GatewaySchema } from './store/gateway-schema.ts';
+export type { PermittedCall } from './tool-call/permitted-call.ts';
+export type { CallEvent, Caller, ProposedCall } from './tool-call/proposed-call.ts';
+export type { ToolCallResult } from './tool-call/tool-call-result.ts';
+export { DEFAULT_TOOL_CALL_CONFIG, type ToolCallConfig } from './tool-call-config.ts';
+export { createKeptChanges, type KeptChanges } from './tools/kept-changes.ts';

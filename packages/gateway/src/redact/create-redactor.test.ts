@@ -1,0 +1,217 @@
+import { createLogger, Secret, wipeSecret } from '@palyra/primitives';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createRedactor, type Redactor } from './create-redactor.ts';
+import { secretForms } from './secret-forms.ts';
+
+const KEY = 'Tr0ub4dor&3/"x+é';
+
+function redactorWith(secrets: Readonly<Record<string, string>>): Redactor {
+  const redactor = createRedactor();
+  for (const [name, value] of Object.entries(secrets)) {
+    expect(redactor.hold(name, new Secret(value))).toEqual({ kind: 'masked' });
+  }
+  return redactor;
+}
+
+/** `bytes` cut at these places, which may repeat and come in any order. */
+function pieces(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
+  const sorted = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].toSorted((a, b) => a - b);
+  return sorted.slice(1).map((end, index) => bytes.subarray(sorted[index], end));
+}
+
+function streamed(redactor: Redactor, chunks: readonly Uint8Array[]): string {
+  const stream = redactor.redactStream();
+  const written = chunks.map((chunk) => Buffer.from(stream.write(chunk)));
+  return Buffer.concat([...written, stream.end('whole')]).toString('latin1');
+}
+
+const secretText = fc.string({ unit: 'binary', minLength: 12, maxLength: 40 }).map((text) => `k9${text}Zq`);
+const ENCODINGS: readonly ((text: string) => string)[] = [
+  (text) => text,
+  (text) => Buffer.from(text).toString('base64'),
+  (text) => Buffer.from(text).toString('base64url'),
+  (text) => Buffer.from(text).toString('hex'),
+  (text) => Buffer.from(text).toString('hex').toUpperCase(),
+  (text) => encodeURIComponent(text.toWellFormed()),
+  (text) => JSON.stringify(text.toWellFormed()).slice(1, -1),
+];
+
+test('any chunking of any output gives what the whole gives', () => {
+  const piece = (secret: string) =>
+    fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 12 }),
+      fc.constantFrom(...ENCODINGS.map((encode) => encode(secret)), secret.slice(0, 5), secret.slice(3)),
+      fc.constantFrom(
+        `password=${'aB3xY9kQ'.repeat(3)}`,
+        'eyJ',
+        '-----BEGIN ',
+        '://u:p4ss@h',
+        `ghp_${'a1B2c3'.repeat(6)} `,
+      ),
+    );
+  const output = secretText.chain((secret) =>
+    fc.tuple(
+      fc.constant(secret),
+      fc.array(piece(secret), { maxLength: 12 }).map((parts) => parts.join('')),
+    ),
+  );
+  fc.assert(
+    fc.property(output, fc.array(fc.nat(), { maxLength: 20 }), ([secret, text], cuts) => {
+      const redactor = redactorWith({ KEY: secret });
+      const bytes = Buffer.from(text);
+      const whole = Buffer.from(redactor.redactBytes(bytes)).toString('latin1');
+      expect(streamed(redactor, pieces(bytes, cuts))).toBe(whole);
+      expect(streamed(redactor, pieces(bytes, [...bytes.keys()]))).toBe(whole);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+test('no encoding of a secret comes through, whatever stands around it', () => {
+  fc.assert(
+    fc.property(
+      secretText,
+      fc.constantFrom(...ENCODINGS),
+      fc.string(),
+      fc.string(),
+      (secret, encode, before, after) => {
+        const redacted = redactorWith({ KEY: secret }).redactText(`<${before}|${encode(secret)}|${after}>`);
+        expect(redacted).toContain('[secret:KEY]');
+        expect(redacted).not.toContain(encode(secret));
+      },
+    ),
+  );
+});
+
+test('a secret inside a longer text that is encoded as a whole is hidden at every alignment', () => {
+  const around = fc.uint8Array({ maxLength: 9 });
+  fc.assert(
+    fc.property(
+      secretText,
+      around,
+      around,
+      fc.constantFrom('base64' as const, 'base64url' as const),
+      (secret, ...rest) => {
+        const [before, after, encoding] = rest;
+        const redactor = redactorWith({ KEY: secret });
+        const redacted = redactor.redactText(Buffer.concat([before, Buffer.from(secret), after]).toString(encoding));
+        const left = redacted.split('[secret:KEY]');
+        expect(left.length).toBe(2);
+        // Neighbours share at most one character with the secret on each side.
+        expect(left[0]?.length).toBeLessThanOrEqual(Math.ceil((before.length * 8) / 6));
+        expect(left[1]?.replaceAll('=', '').length).toBeLessThanOrEqual(Math.ceil((after.length * 8) / 6));
+      },
+    ),
+  );
+});
+
+test('output without secrets is the same, byte for byte', () => {
+  const redactor = redactorWith({ KEY, OTHER: 'another-secret-value' });
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 2000 }), fc.array(fc.nat(), { maxLength: 9 }), (bytes, cuts) => {
+      expect(streamed(redactor, pieces(bytes, cuts))).toBe(Buffer.from(bytes).toString('latin1'));
+    }),
+  );
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      expect(redactor.redactText(text)).toBe(text);
+    }),
+  );
+  expect(redactor.redactText('half a pair: \ud800.')).toBe('half a pair: \ud800.');
+});
+
+test('only bytes that may begin a secret are held back', () => {
+  const stream = redactorWith({ KEY }).redactStream();
+  const write = (text: string) => Buffer.from(stream.write(Buffer.from(text))).toString();
+  expect([write('Password: '), write('go Tr'), write('y '), write('Tr0ub4'), write('dor&3/"x+é!')]).toEqual([
+    'Password: ',
+    'go ',
+    'Try ',
+    '',
+    '[secret:KEY]!',
+  ]);
+});
+
+test('line breaks, indentation and wide characters within a secret do not save it', () => {
+  const long = Buffer.alloc(200, 'pa55-phrase/').toString();
+  const redactor = redactorWith({ KEY: long });
+  const base64 = Buffer.from(`user:${long}`).toString('base64').replace(/.{76}/g, '$&\n');
+  expect(redactor.redactText(base64)).toBe('dXNlcjp[secret:KEY]');
+  expect(redactor.redactText(Buffer.from(long).toString('hex').replace(/.{60}/g, '$&\n    '))).toBe('[secret:KEY]');
+  expect(Buffer.from(redactor.redactBytes(Buffer.from(`a${long}`, 'utf16le'))).toString()).toBe('a\0[secret:KEY]\0');
+});
+
+test('secrets that overlap become one mask with both names; one inside another is not named', () => {
+  const redactor = redactorWith({ A: 'alpha-1234-omega', B: 'omega-5678-sigma', IN: '1234-omega' });
+  expect(redactor.redactText('x alpha-1234-omega-5678-sigma y')).toBe('x [secret:A,B] y');
+  expect(redactor.redactText('x alpha-1234-omega y')).toBe('x [secret:A] y');
+});
+
+test('endless repetition of a secret is one mask and keeps nothing', () => {
+  const redactor = redactorWith({ KEY: 'abcdabcdabcdabcd' });
+  const stream = redactor.redactStream();
+  for (let round = 0; round < 200; round += 1) expect(stream.write(Buffer.alloc(4096, 'abcd')).length).toBe(0);
+  expect(Buffer.from(stream.end('whole')).toString()).toBe('[secret:KEY]');
+});
+
+test('a line of a key file and the password of an address are secrets by themselves', () => {
+  const line = 'b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ';
+  const redactor = redactorWith({
+    FILE: `-----BEGIN X-----\n${line}\n${line}9\n-----END X-----\n`,
+    DB: 'pg://u:s3cr%21t-word@h/d',
+  });
+  expect(redactor.redactText(`grep: ${line}; s3cr!t-word, -----BEGIN X-----`)).toBe(
+    'grep: [secret:FILE]; [secret:DB], -----BEGIN X-----',
+  );
+});
+
+test('what cannot be masked safely is refused', () => {
+  const redactor = createRedactor();
+  const refusal = (value: string) => redactor.hold('PIN', new Secret(value));
+  expect(['1234', '123456', '', 'aaaaaaaaaaaaaaaa', 'true', 'abcde\n'].map((value) => refusal(value).kind)).toEqual(
+    Array.from({ length: 6 }, () => 'refused'),
+  );
+  expect(refusal('x1'.repeat(20_000))).toMatchObject({ kind: 'refused', why: 'too_long' });
+  expect(refusal('hunter2')).toEqual({ kind: 'masked' });
+});
+
+test('tables do not grow without end', () => {
+  const redactor = createRedactor();
+  const outcomes = Array.from({ length: 1100 }, (_, n) => redactor.hold(`K${n}`, new Secret(`value-${n}-of-many`)));
+  expect(outcomes.filter(({ kind }) => kind === 'masked').length).toBe(1024);
+  expect(outcomes.at(-1)).toMatchObject({ kind: 'refused', why: 'too_many' });
+  for (let n = 0; n < 1100; n += 1) redactor.release(`K${n}`);
+  expect(redactor.hold('LAST', new Secret('value-again')).kind).toBe('masked');
+});
+
+test('bytes are secrets too, a copy is kept, and a name cannot break out of its mask', () => {
+  const redactor = createRedactor({ detect: 'held_only' });
+  const secret = new Secret(Uint8Array.from([0xff, 0xfe, 1, 2, 3, 0x80, 0x90, 0xa0]));
+  redactor.hold('raw]\n[secret:x', secret);
+  const output = Uint8Array.from([65, 0xff, 0xfe, 1, 2, 3, 0x80, 0x90, 0xa0, 66]);
+  wipeSecret(secret);
+  expect(Buffer.from(redactor.redactBytes(output)).toString()).toBe('A[secret:raw___secret_x]B');
+});
+
+test('logs, prompts and records go the same way', () => {
+  const redactor = redactorWith({ KEY });
+  const lines: string[] = [];
+  createLogger({ destination: redactor.redactLog({ write: (line) => lines.push(line) }) }).info(
+    { tail: KEY },
+    `got ${KEY}`,
+  );
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ tail: '[secret:KEY]', message: 'got [secret:KEY]' });
+  expect(redactor.redactJson({ argv: ['-p', KEY], [KEY]: 1, n: null, apiKey: 'aB3xY9kQ7mN2pL5wR8' })).toEqual({
+    argv: ['-p', '[secret:KEY]'],
+    '[secret:KEY]': 1,
+    n: null,
+    apiKey: '[detected:assigned-secret]',
+  });
+});
+
+test('forms are few enough to hold many secrets', () => {
+  const size = (value: string) => secretForms(Buffer.from(value)).reduce((sum, { length }) => sum + length, 0);
+  expect(size(`${'x'.repeat(39)}y`)).toBeLessThan(8 * 1024);
+  expect(size('aB+/9x=\n'.repeat(400))).toBeLessThan(128 * 1024);
+});

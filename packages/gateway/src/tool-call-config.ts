@@ -1,0 +1,86 @@
+import type { ToolCallPolicySnapshot } from '@palyra/journal';
+import type { PolicySet } from '@palyra/policy';
+
+/** What the operator configured for tool calls; the ToolCallConfig of the seeds. */
+export interface ToolCallConfig {
+  /** Names, or prefixes that end in `.*`; `*` is everything. */
+  readonly allowedTools: readonly string[];
+  readonly maxCallsPerRun: number;
+  readonly executionTimeoutMs: number;
+  readonly processRunner: {
+    readonly enabled: boolean;
+    readonly tier: 'B' | 'C';
+    readonly egress: 'none' | 'preflight' | 'strict';
+    readonly allowedHosts: readonly string[];
+    readonly allowedHostSuffixes: readonly string[];
+    readonly limits: Readonly<Record<string, number>>;
+  };
+  readonly wasmRuntime: {
+    readonly enabled: boolean;
+    readonly fuelBudget: number;
+    readonly memoryBytes: number;
+    readonly hostFunctions: readonly string[];
+  };
+}
+
+export const DEFAULT_TOOL_CALL_CONFIG: ToolCallConfig = {
+  allowedTools: ['*'],
+  maxCallsPerRun: 2000,
+  executionTimeoutMs: 10 * 60_000,
+  processRunner: {
+    enabled: true,
+    tier: 'C',
+    egress: 'strict',
+    allowedHosts: [],
+    allowedHostSuffixes: [],
+    limits: {},
+  },
+  wasmRuntime: { enabled: false, fuelBudget: 0, memoryBytes: 0, hostFunctions: [] },
+};
+
+export function isAllowedTool({ allowedTools }: Pick<ToolCallConfig, 'allowedTools'>, name: string): boolean {
+  return allowedTools.some(
+    (allowed) =>
+      allowed === '*' || allowed === name || (allowed.endsWith('.*') && name.startsWith(allowed.slice(0, -1))),
+  );
+}
+
+export interface SnapshotOfRun {
+  readonly config: ToolCallConfig;
+  /** The tools that there are and that the configuration allows: patterns say nothing without the catalogue. */
+  allowedNames(): readonly string[];
+}
+
+/** Everything that decides what a call may do, as it is at this moment. */
+export function snapshotOf(
+  { config: { processRunner, wasmRuntime, ...config }, allowedNames }: SnapshotOfRun,
+  { digest, preset }: Pick<PolicySet, 'digest' | 'preset'>,
+): ToolCallPolicySnapshot {
+  return {
+    format: 'palyra.policy-snapshot/1',
+    policy_set_sha256: digest,
+    preset,
+    allowed_tools: set(allowedNames()),
+    max_calls_per_run: config.maxCallsPerRun,
+    execution_timeout_ms: config.executionTimeoutMs,
+    process_runner: {
+      enabled: processRunner.enabled,
+      tier: processRunner.tier,
+      egress_enforcement_mode: processRunner.egress,
+      allowed_egress_hosts: set(processRunner.allowedHosts),
+      allowed_egress_host_suffixes: set(processRunner.allowedHostSuffixes),
+      limits: processRunner.limits,
+    },
+    wasm_runtime: {
+      enabled: wasmRuntime.enabled,
+      fuel_budget: wasmRuntime.fuelBudget,
+      memory_bytes: wasmRuntime.memoryBytes,
+      host_functions: set(wasmRuntime.hostFunctions),
+    },
+    skills: [],
+  };
+}
+
+function set(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].toSorted();
+}

@@ -1,0 +1,181 @@
+import type { Body, Journal, ToolAttestation } from '@palyra/journal';
+import type { ActivePolicies } from '@palyra/policy';
+import { canonicalJson, type JsonValue } from '@palyra/primitives';
+import { type Database, type Step, statement } from '@palyra/storage';
+import type { Redactor } from '../redact/create-redactor.ts';
+import type { CallRow, GatewaySchema } from '../store/gateway-schema.ts';
+import { type AttestedFacts, attestedFacts, knownFacts } from './attested-facts.ts';
+import type { CallEnd, RecordedDecision, RefusedCall } from './call-end.ts';
+import { type CallLedger, idsOf, type LastDecision } from './call-ledger.ts';
+import type { OpenedCall } from './decided-call.ts';
+import { outputOf } from './output-of.ts';
+import type { ToolCallSteps } from './run-tool-call.ts';
+import type { ToolCallResult } from './tool-call-result.ts';
+
+export interface AttestDeps {
+  readonly journal: Journal;
+  readonly database: Database<GatewaySchema>;
+  readonly policy: Pick<ActivePolicies, 'current'>;
+  readonly redactor: Pick<Redactor, 'redactBytes' | 'redactJson' | 'redactText'>;
+  readonly owner: string;
+}
+
+/** One attestation for every end, durable before anybody is told. */
+export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
+  return async (_opened, end, ledger) => {
+    const { call } = ledger;
+    const { journal, database, policy, redactor, owner } = deps;
+    if (ledger.last === undefined && end.kind === 'refused') await ledger.decided(decisionOf(end), policy.current());
+    const last = ledger.last as LastDecision;
+    const output = end.kind === 'executed' ? outputOf(end.result, redactor) : undefined;
+    const body = output === undefined ? undefined : await journal.bodies.prepare(canonicalJson(output));
+    const facts = {
+      ...attestedFacts(call, end, last),
+      ...(body === undefined ? {} : { output_sha256: body.commitment }),
+    };
+    const result = resultOf(call, end, { last, facts });
+    const kept = { ...result, attestation: attestedWith(facts) };
+    const attested = await ledger.attest({
+      facts,
+      drafts: [{ kind: 'outcome', data: outcomeData(call, end, body) }],
+      steps: endSteps(ledger, end, { database, kept, body, owner }),
+    });
+    if (end.kind === 'refused') call.run.budget.refuse();
+    call.reservation?.free();
+    return {
+      ...result,
+      outcome: { ...result.outcome, ...output },
+      attestation: attestationOf(facts, attested),
+    };
+  };
+}
+
+function decisionOf({ decision, code, message, fix }: RefusedCall): RecordedDecision {
+  return (
+    decision ?? {
+      kind: 'deny',
+      policyIds: [],
+      reasonCode: code,
+      reason: message,
+      ...(fix === undefined ? {} : { fix }),
+    }
+  );
+}
+
+function outcomeData(call: OpenedCall, end: CallEnd, output: Body | undefined) {
+  const { kind, exitCode } = end.kind === 'refused' ? { kind: 'refused' as const, exitCode: undefined } : end.result;
+  const code = end.kind === 'refused' ? end.code : 'code' in end.result ? end.result.code : undefined;
+  return {
+    ...idsOf(call),
+    outcome: kind,
+    ...(code === undefined ? {} : { code }),
+    ...(exitCode === undefined ? {} : { exit_code: exitCode }),
+    ...(output === undefined ? {} : { output }),
+  };
+}
+
+type Unattested = Omit<ToolCallResult, 'attestation'>;
+
+function resultOf(
+  call: OpenedCall,
+  end: CallEnd,
+  { last, facts }: { readonly last: LastDecision; readonly facts: AttestedFacts },
+): Unattested {
+  const { decision } = last;
+  const { approval } = facts;
+  const said = end.kind === 'refused' ? end : end.result;
+  return {
+    run_id: call.run.id,
+    call_id: call.id,
+    tool: call.toolName,
+    decision: {
+      kind: decision.kind,
+      policy_ids: decision.policyIds,
+      reason_code: decision.reasonCode,
+      reason: decision.reason,
+      ...(decision.fix === undefined ? {} : { fix: decision.fix }),
+    },
+    ...(approval === undefined ? {} : { approval: shownApproval(approval) }),
+    outcome: {
+      ...facts.outcome,
+      ...('message' in said ? { message: said.message } : {}),
+      ...('fix' in said && said.fix !== undefined ? { fix: said.fix } : {}),
+    },
+  };
+}
+
+function shownApproval(approval: NonNullable<ToolAttestation['approval']>): NonNullable<ToolCallResult['approval']> {
+  const { approval_id, outcome, scope, decider, device_id, assurance } = approval;
+  return {
+    id: approval_id,
+    outcome,
+    ...(scope === undefined ? {} : { scope }),
+    ...(decider === undefined ? {} : { decided_by: decider }),
+    ...(device_id === undefined ? {} : { device: device_id }),
+    ...(assurance === undefined ? {} : { assurance }),
+  };
+}
+
+interface Ending extends Pick<AttestDeps, 'database' | 'owner'> {
+  /** What is told again to the same key. */
+  readonly kept: Unattested;
+  readonly body: Body | undefined;
+}
+
+/** The row that answers the same key again; a refusal has none yet. */
+function endSteps(
+  { call, hasIntent }: CallLedger,
+  end: CallEnd,
+  { database, owner, kept, body }: Ending,
+): readonly Step[] {
+  const { write } = database;
+  const told: Pick<CallRow, 'state' | 'result' | 'output'> = {
+    state: 'ended',
+    result: canonicalJson({ ...kept }),
+    output: body?.commitment ?? null,
+  };
+  if (end.kind === 'executed' || hasIntent) {
+    return [
+      statement(
+        write.updateTable('gateway_calls').set(told).where('id', '=', call.id).where('state', '=', 'executing'),
+        { rows: 1 },
+      ),
+    ];
+  }
+  const countRefusal = statement(
+    write
+      .updateTable('gateway_runs')
+      .set((eb) => ({ refused: eb('refused', '+', 1) }))
+      .where('id', '=', call.run.id),
+    { rows: 1 },
+  );
+  // A question that is open is asked again with the same key.
+  if (end.code === 'gateway.approval_pending') return [countRefusal];
+  const row = {
+    id: call.id,
+    run: call.run.id,
+    key: call.proposed.key ?? null,
+    input: call.input.commitment,
+    tool: call.toolName,
+    owner,
+    facts: canonicalJson(knownFacts(call) as unknown as JsonValue),
+    ...told,
+  };
+  return [countRefusal, statement(write.insertInto('gateway_calls').values(row), { rows: 1 })];
+}
+
+function attestationOf(
+  facts: AttestedFacts,
+  attested: Awaited<ReturnType<CallLedger['attest']>>,
+): ToolCallResult['attestation'] {
+  return {
+    attestation_id: attested.attestation_id,
+    execution_sha256: attested.execution_sha256,
+    ...attestedWith(facts),
+    journal_seq: attested.journal_seq,
+  };
+}
+
+function attestedWith({ executor, sandbox_enforcement, coverage, policy_snapshot_sha256 }: AttestedFacts) {
+  return { executor, sandbox_enforcement, coverage, policy_snapshot_sha256 };
+}

@@ -1,0 +1,163 @@
+import {
+  type AttestedCall,
+  type AttestOutcome,
+  type CallerDraft,
+  type Journal,
+  JournalError,
+  type ToolAttestation,
+} from '@palyra/journal';
+import type { PolicySet } from '@palyra/policy';
+import { canonicalJson, type JsonValue } from '@palyra/primitives';
+import type { Notification, Step } from '@palyra/storage';
+import { snapshotOf } from '../tool-call-config.ts';
+import type { RecordedDecision } from './call-end.ts';
+import type { DecidedCall, OpenedCall } from './decided-call.ts';
+
+/** What is said about one call in the journal, in the order in which it is true. The only writer of it. */
+export interface CallLedger {
+  /** The call as far as it came. */
+  readonly call: FollowedCall;
+  follow(call: FollowedCall): void;
+  readonly hasIntent: boolean;
+  /** Keeps what decided, so that entries can refer to it. */
+  underWhat(decision: RecordedDecision, policies: DecidingPolicies): Promise<LastDecision>;
+  /** Proposal and decision, durable now: a human is about to be asked, or it ends here. */
+  decided(decision: RecordedDecision, under: DecidingPolicies): Promise<void>;
+  /** The intent with everything that must hold together with it; `conflict` names the step that did not. */
+  intended(
+    intent: Intent,
+  ): Promise<{ readonly kind: 'recorded' } | { readonly kind: 'conflict'; readonly step: number }>;
+  /** Outcome and attestation in one commit. */
+  attest(end: AttestedEnd): Promise<Extract<AttestOutcome, { readonly kind: 'attested' }>>;
+  /** The last decision that was recorded, and under what. */
+  readonly last: LastDecision | undefined;
+}
+
+export type FollowedCall = OpenedCall & Partial<DecidedCall>;
+
+export type DecidingPolicies = Pick<PolicySet, 'digest' | 'preset'>;
+
+export interface LastDecision {
+  readonly decision: RecordedDecision;
+  readonly policySet: string;
+  readonly snapshot: string;
+}
+
+export interface Intent {
+  readonly made: LastDecision;
+  readonly executor: string;
+  readonly plan: JsonValue;
+  /** Entries about the approval that is used up by it. */
+  readonly drafts: readonly CallerDraft[];
+  readonly steps: readonly Step[];
+  readonly notifications: readonly Notification[];
+}
+
+export interface AttestedEnd {
+  readonly facts: Omit<AttestedCall['facts'], 'anchor'>;
+  readonly drafts: readonly CallerDraft[];
+  readonly steps: readonly Step[];
+}
+
+type Anchor = ToolAttestation['anchor'];
+
+export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
+  const { actor } = call.run.caller;
+  const ids = idsOf(call);
+  const proposal: CallerDraft = {
+    kind: 'proposal',
+    data: {
+      ...ids,
+      ...(call.proposed.parent === undefined ? {} : { parent_call_id: call.proposed.parent }),
+      input: call.input,
+    },
+  };
+  let isProposed = false;
+  let last: LastDecision | undefined;
+  let followed: FollowedCall = call;
+  const anchors: Partial<Record<Anchor['kind'], Anchor>> = {};
+
+  const append = async (
+    drafts: readonly CallerDraft[],
+    options: { readonly steps?: readonly Step[]; readonly notifications?: readonly Notification[] } = {},
+  ) => {
+    const all = isProposed ? drafts : [proposal, ...drafts];
+    const appended = await journal.append(actor, all, options);
+    if (appended.kind === 'conflict') return appended;
+    isProposed = true;
+    for (const [at, { kind }] of all.entries()) {
+      const entry = appended.entries[at];
+      if (entry !== undefined && (kind === 'intent' || kind === 'decision')) anchors[kind] = { kind, ...entry };
+    }
+    return appended;
+  };
+  const under = async (decision: RecordedDecision, policies: DecidingPolicies): Promise<LastDecision> => ({
+    decision,
+    policySet: policies.digest,
+    snapshot: await journal.putSnapshot(snapshotOf(call.run, policies)),
+  });
+  const decisionDraft = ({ decision: made, policySet, snapshot }: LastDecision): CallerDraft => ({
+    kind: 'decision',
+    data: {
+      ...ids,
+      decision: made.kind,
+      reason_code: made.reasonCode,
+      policy_ids: [...made.policyIds],
+      policy_set: policySet,
+      policy_snapshot: snapshot,
+    },
+  });
+
+  return {
+    get call() {
+      return followed;
+    },
+    follow(further) {
+      followed = further;
+    },
+    get hasIntent() {
+      return anchors.intent !== undefined;
+    },
+    underWhat: under,
+    get last() {
+      return last;
+    },
+    async decided(decision, policies) {
+      const made = await under(decision, policies);
+      await append([decisionDraft(made)]);
+      last = made;
+    },
+    async intended({ made, executor, plan, drafts, steps, notifications }) {
+      const printed = await journal.bodies.prepare(canonicalJson(plan));
+      const intent: CallerDraft = {
+        kind: 'intent',
+        data: { ...ids, executor, policy_snapshot: made.snapshot, plan: printed },
+      };
+      const appended = await append([decisionDraft(made), ...drafts, intent], { steps, notifications });
+      if (appended.kind === 'conflict') return appended;
+      last = made;
+      return { kind: 'recorded' };
+    },
+    async attest({ facts, drafts, steps }) {
+      const wanted: Anchor['kind'] = facts.outcome.kind === 'refused' ? 'decision' : 'intent';
+      const anchor = anchors[wanted];
+      if (anchor === undefined) {
+        throw new JournalError('journal.not_recorded', `The ${wanted} of the call is not in the journal.`);
+      }
+      const attested = await journal.attest(actor, { facts: { ...facts, anchor }, drafts, steps });
+      if (attested.kind === 'attested') return attested;
+      throw new JournalError('journal.not_recorded', 'The call was attested by somebody else.');
+    },
+  };
+}
+
+/** In every entry of a call. */
+export function idsOf({ id, run, toolName }: OpenedCall): {
+  readonly run_id: string;
+  readonly session_id: string;
+  readonly call_id: string;
+  readonly principal: string;
+  readonly tool: string;
+} {
+  return { run_id: run.id, session_id: run.session, call_id: id, principal: run.caller.actor, tool: toolName };
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '@palyra/primitives';
+import type { CallEnd } from './call-end.ts';
+import { consume, type PermittedCall } from './permitted-call.ts';
+
+/** Runs what was permitted, once. Throws `gateway.not_permitted` for anything else; whatever a tool throws is a result. */
+export function createExecute({ clock }: { readonly clock: Clock }): (call: PermittedCall) => Promise<CallEnd> {
+  return async (call) => {
+    // SECURITY: T-01 — checked where it runs, whatever the types said before.
+    consume(call);
+    const { run, proposed } = call;
+    const timer = new AbortController();
+    const late = clock
+      .sleep(run.config.executionTimeoutMs, timer.signal)
+      .then(() => true)
+      .catch(() => false);
+    const stop = new AbortController();
+    // The tools tell the one from the other by it.
+    void late.then((isLate) => isLate && stop.abort(new DOMException('The call took too long.', 'TimeoutError')));
+    const cancel = () => stop.abort();
+    if (call.signal.aborted) cancel();
+    call.signal.addEventListener('abort', cancel, { once: true });
+    try {
+      const result = await call.tool.execute(call, {
+        signal: stop.signal,
+        ...(proposed.onOutput === undefined ? {} : { onOutput: proposed.onOutput }),
+      });
+      if (result.kind === 'refused') return result;
+      return { kind: 'executed', result };
+    } catch {
+      return {
+        kind: 'executed',
+        result: {
+          kind: 'unknown_outcome',
+          code: 'gateway.tool_fault',
+          message: 'The tool failed in a way that it should not; what it did until then is done.',
+        },
+      };
+    } finally {
+      call.signal.removeEventListener('abort', cancel);
+      timer.abort();
+    }
+  };
+}

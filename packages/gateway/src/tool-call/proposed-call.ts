@@ -1,0 +1,50 @@
+import type { Actor } from '@palyra/journal';
+import type { PolicyRequest } from '@palyra/policy';
+import type { CallId, RunId } from '@palyra/primitives';
+
+/** Who proposes: from the credential and the server's registry, never from what the caller wrote. */
+export interface Caller {
+  readonly principal: PolicyRequest['principal'];
+  readonly actor: Actor;
+  readonly groups: readonly string[];
+  /** The credential itself, which can never approve what it proposed. */
+  readonly credential: string;
+  readonly deviceId?: string;
+  readonly channel?: string;
+  readonly coverage: PolicyRequest['context']['coverage'];
+  readonly separation: PolicyRequest['context']['separation'];
+}
+
+/** One call as an agent proposes it. */
+export interface ProposedCall {
+  readonly run: RunId;
+  readonly tool: string;
+  /** JSON text, as it came. */
+  readonly input: string;
+  /** The same key in the same run is the same call: it is answered, and never run again. */
+  readonly key?: string;
+  /** The call that makes this one: a skill's, or an upstream server's. */
+  readonly parent?: CallId;
+  /** Why the agent says it wants this. For people; decides nothing. */
+  readonly agentSays?: string;
+  /** What the caller has read that it should not trust. */
+  readonly taints?: readonly string[];
+  readonly signal?: AbortSignal;
+  onEvent?(event: CallEvent): void;
+  onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
+}
+
+/** In the order of the life of a call. */
+export type CallEvent =
+  | { readonly kind: 'accepted'; readonly callId: CallId }
+  | { readonly kind: 'decided'; readonly decision: 'allow' | 'ask' | 'deny'; readonly reason: string }
+  | { readonly kind: 'approval_requested'; readonly approvalId: string; readonly expiresAt: number }
+  | { readonly kind: 'approval_decided'; readonly approvalId: string; readonly outcome: string }
+  | { readonly kind: 'started' };
+
+/** One of the server's registry. */
+export interface Workspace {
+  readonly id: string;
+  /** Its real path. */
+  readonly root: string;
+}

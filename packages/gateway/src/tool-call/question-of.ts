@@ -1,0 +1,46 @@
+import { PLAIN_NEEDS, type Question } from '@palyra/approvals';
+import type { DecidedCall } from './decided-call.ts';
+import { effectsOf } from './effects-of.ts';
+
+/** What a human is asked about a call: all of it is the server's own knowledge, but for the agent's reason. */
+export function questionOf({ id, run, proposed, tool, plan, decision, under }: DecidedCall): Question {
+  const { approvers, assurance, offer, approvalTtlMs } = decision.obligations;
+  const { enforced } = plan;
+  return {
+    key: proposed.key ?? id,
+    run: run.id,
+    credential: run.caller.credential,
+    subject: {
+      action: `${tool.metadata.name}@${tool.metadata.version}`,
+      arguments: plan.arguments,
+      bound: plan.bound,
+      skill: null,
+      profile: plan.profile,
+      workspace: run.workspace.id,
+      principal: run.caller.actor,
+      session: run.session,
+    },
+    effects: effectsOf(plan),
+    facts: {
+      action: plan.shown,
+      cwd: plan.cwd,
+      workspacePath: run.workspace.root,
+      hosts: enforced.hosts,
+      knownHosts: run.config.processRunner.allowedHosts,
+      hasOpenNetwork: enforced.egress === 'none' && enforced.tier !== 'built_in',
+      secrets: enforced.secrets,
+      tier: enforced.tier,
+      outsidePaths: enforced.outsidePaths,
+      protectedPaths: enforced.protectedPaths,
+      notBound: plan.notBound,
+      agentSays: proposed.agentSays ?? null,
+    },
+    needs: {
+      approvers: approvers ?? PLAIN_NEEDS.approvers,
+      assurance: assurance ?? PLAIN_NEEDS.assurance,
+      offer: offer ?? PLAIN_NEEDS.offer,
+      ...(approvalTtlMs === undefined ? {} : { holdsMs: approvalTtlMs }),
+    },
+    policy: { set: under.digest, ids: decision.policyIds, reason: decision.reason, canWriteRule: false },
+  };
+}

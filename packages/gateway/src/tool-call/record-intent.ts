@@ -1,0 +1,85 @@
+import type { Journal } from '@palyra/journal';
+import { type Clock, canonicalJson, type JsonValue } from '@palyra/primitives';
+import { type Database, statement } from '@palyra/storage';
+import { draftsOf } from '../approval-drafts.ts';
+import type { GatewaySchema } from '../store/gateway-schema.ts';
+import { intendedFacts } from './attested-facts.ts';
+import { type RefusedCall, refusedBy } from './call-end.ts';
+import type { ToolCallSteps } from './run-tool-call.ts';
+
+export interface RecordIntentDeps {
+  readonly journal: Journal;
+  readonly database: Database<GatewaySchema>;
+  readonly clock: Clock;
+  /** Names this process, so that it finds its open calls again. */
+  readonly owner: string;
+}
+
+/** One commit: decision, intent, the approval used up, the call counted, and the row by which a restart finds it. */
+export function createRecordIntent(deps: RecordIntentDeps): ToolCallSteps['recordIntent'] {
+  const { journal, database, clock, owner } = deps;
+  return async (call, ledger) => {
+    const { run, proposed, permit, decision, under, plan } = call;
+    ledger.follow(call);
+    if (call.signal.aborted) return refusedBy('gateway.cancelled', 'The call was cancelled before it began.');
+    // SECURITY: T-05 — its steps do not know the time of their commit.
+    if (permit !== undefined && clock.now() >= permit.notAfter) {
+      return refusedBy('gateway.approval_unusable', 'The approval does not hold any more.', 'Propose the call again.');
+    }
+    const approvalSteps = permit?.steps ?? [];
+    const made = await ledger.underWhat(decision, under);
+    const { write } = database;
+    const countCall = statement(
+      write
+        .updateTable('gateway_runs')
+        .set((eb) => ({ calls: eb('calls', '+', 1) }))
+        .where('id', '=', run.id)
+        .where('state', '=', 'open')
+        .whereRef('calls', '<', 'max_calls'),
+      { rows: 1 },
+    );
+    const openCall = statement(
+      write.insertInto('gateway_calls').values({
+        id: call.id,
+        run: run.id,
+        key: proposed.key ?? null,
+        input: call.input.commitment,
+        tool: call.toolName,
+        state: 'executing',
+        owner,
+        facts: canonicalJson(intendedFacts(call, made) as unknown as JsonValue),
+        result: null,
+        output: null,
+      }),
+      { rows: 1 },
+    );
+    const recorded = await ledger.intended({
+      made,
+      executor: plan.executor,
+      plan: plan.printed,
+      drafts: await draftsOf(permit?.events ?? [], (text) => journal.bodies.prepare(text)),
+      steps: [...approvalSteps, countCall, openCall],
+      notifications: permit?.notifications ?? [],
+    });
+    if (recorded.kind === 'conflict') return whatConflicts(recorded.step - approvalSteps.length);
+    call.reservation?.count();
+    proposed.onEvent?.({ kind: 'started' });
+    return { kind: 'passed', call };
+  };
+}
+
+/** Negative: a step of the approval. */
+function whatConflicts(step: number): RefusedCall {
+  if (step < 0) {
+    return refusedBy(
+      'gateway.approval_unusable',
+      'The approval was used up or taken back meanwhile.',
+      'Propose the call again.',
+    );
+  }
+  return refusedBy(
+    'gateway.budget_exhausted',
+    'The run has made as many calls as it may, or is over.',
+    'Begin another run.',
+  );
+}

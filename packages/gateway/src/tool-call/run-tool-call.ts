@@ -1,0 +1,52 @@
+import { type CallEnd, refusedByFault } from './call-end.ts';
+import type { CallLedger } from './call-ledger.ts';
+import type { AdmittedCall, DecidedCall, OpenedCall } from './decided-call.ts';
+import type { PermittedCall } from './permitted-call.ts';
+import type { ToolCallResult } from './tool-call-result.ts';
+
+type Passed<Call> = { readonly kind: 'passed'; readonly call: Call } | Extract<CallEnd, { readonly kind: 'refused' }>;
+
+/** What happens to a call, in this order. None of them is ever left out, and none comes earlier. */
+export interface ToolCallSteps {
+  /** Known tool, sound input, room in the budget, and a plan of what would be done. Nothing runs. */
+  admit(call: OpenedCall): Promise<Passed<AdmittedCall>>;
+  /** Cedar: allow, ask or deny, by what the plan enforces. */
+  decide(call: AdmittedCall): Passed<DecidedCall>;
+  /** Where policy asks, a human's word; then policy decides again with it. The only maker of permitted calls. */
+  approve(call: DecidedCall, ledger: CallLedger): Promise<Passed<PermittedCall>>;
+  /** Durable before anything runs: from here on the call counts, and the approval is used up. */
+  recordIntent(call: PermittedCall, ledger: CallLedger): Promise<Passed<PermittedCall>>;
+  /** Takes nothing but a permitted call, and each one once. */
+  execute(call: PermittedCall): Promise<CallEnd>;
+  /** One attestation for every end, durable before anybody is told. */
+  attest(call: OpenedCall, end: CallEnd, ledger: CallLedger): Promise<ToolCallResult>;
+}
+
+/** One proposed call in, one attested outcome out. This is the product. */
+export async function runToolCall(call: OpenedCall, steps: ToolCallSteps, ledger: CallLedger): Promise<ToolCallResult> {
+  const end = await attempt(call, steps, ledger).catch(refusedByFault);
+  return steps.attest(call, end, ledger);
+}
+
+async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLedger): Promise<CallEnd> {
+  const admitted = await steps.admit(opened);
+  if (admitted.kind === 'refused') return admitted;
+
+  const decided = steps.decide(admitted.call);
+  if (decided.kind === 'refused') return decided;
+
+  const permitted = await steps.approve(decided.call, ledger);
+  if (permitted.kind === 'refused') return permitted;
+
+  return inTurn(permitted.call, async () => {
+    const intended = await steps.recordIntent(permitted.call, ledger);
+    if (intended.kind === 'refused') return intended;
+
+    return steps.execute(intended.call);
+  });
+}
+
+/** Calls of one run that are not safe beside one another wait here, where nothing is recorded of them as begun. */
+function inTurn(call: PermittedCall, act: () => Promise<CallEnd>): Promise<CallEnd> {
+  return call.run.turns.take(call.tool.metadata.isParallel ? 'shared' : 'alone', act);
+}

@@ -1,0 +1,93 @@
+import { DEFAULT_LIMITS, type SandboxProfile } from '@palyra/sandbox';
+import { describe, expect, test } from 'vitest';
+import { readInputSchema } from '../catalog/input-schema.ts';
+import { commandOf, PROCESS_INPUT, type ProcessInput } from './process-command.ts';
+
+const OPERATORS: SandboxProfile = {
+  tier: 'C',
+  workspace: { root: '/work', access: 'read-write' },
+  readOnlyPaths: [],
+  writablePaths: [],
+  maskedPaths: [],
+  executables: 'any',
+  interpreters: 'allowed',
+  egress: { mode: 'strict', hosts: [] },
+  toolchains: 'operator',
+  unixSockets: 'allowed',
+  limits: { ...DEFAULT_LIMITS, wallMs: 9000 },
+  mustHold: [],
+  environment: ['LANG'],
+  startedFor: 'agent',
+};
+
+function made(input: Omit<ProcessInput, 'argv'>, operators: SandboxProfile = OPERATORS) {
+  return commandOf({ argv: ['true'], ...input }, operators, { timeoutMs: 5000 });
+}
+
+test('its schema is one that is checked', () => {
+  expect(readInputSchema('palyra.process.run', PROCESS_INPUT).required).toEqual(['argv']);
+});
+
+test('without wishes it is the operator’s profile, for as long as a call may take', () => {
+  expect(made({})).toEqual({
+    kind: 'command',
+    command: { argv: ['true'], cwd: '/work', environment: {} },
+    profile: { ...OPERATORS, limits: { ...OPERATORS.limits, wallMs: 5000 } },
+    stdin: undefined,
+    privateHosts: [],
+  });
+});
+
+test('the shortest time counts', () => {
+  expect(made({ timeout_ms: 10 })).toMatchObject({ profile: { limits: { wallMs: 10 } } });
+  expect(made({ timeout_ms: 60_000 })).toMatchObject({ profile: { limits: { wallMs: 5000 } } });
+});
+
+test('a directory is taken from the workspace, and is where it says', () => {
+  expect(made({ cwd: 'a/../b' })).toMatchObject({ command: { cwd: '/work/b' } });
+  expect(made({ cwd: '/etc' })).toMatchObject({ command: { cwd: '/etc' } });
+  expect(made({ cwd: '../../etc' })).toMatchObject({ command: { cwd: '/etc' } });
+});
+
+describe('the network', () => {
+  test('of a box is nothing but the hosts that were named', () => {
+    expect(made({ network: ['Example.com', '127.0.0.1:80'] })).toMatchObject({
+      profile: { tier: 'C', egress: { mode: 'strict', hosts: ['example.com:443', '127.0.0.1:80'] } },
+      privateHosts: ['127.0.0.1:80'],
+    });
+  });
+
+  test('of Tier B is open, and whoever names hosts there is still held to them, so that the sandbox refuses', () => {
+    expect(made({ sandbox: 'limits' })).toMatchObject({ profile: { tier: 'B', egress: { mode: 'none', hosts: [] } } });
+    expect(made({ sandbox: 'limits', network: [] })).toMatchObject({
+      profile: { tier: 'B', egress: { mode: 'strict', hosts: [] } },
+    });
+  });
+
+  test('is closed when a box was asked for where the operator has none', () => {
+    const open: SandboxProfile = { ...OPERATORS, tier: 'B', egress: { mode: 'none', hosts: [] } };
+    expect(made({ sandbox: 'strict' }, open)).toMatchObject({
+      profile: { tier: 'C', egress: { mode: 'strict', hosts: [] } },
+    });
+  });
+
+  test('is named by hosts', () => {
+    expect(made({ network: ['a.example', 'https://b.example'] })).toMatchObject({
+      kind: 'refused',
+      code: 'gateway.invalid_input',
+      message: 'The field network[1] is not a host.',
+    });
+  });
+});
+
+test('variables go into the box; without one only those that the operator lets through', () => {
+  expect(made({ environment: { A: '1', LANG: 'C' } })).toMatchObject({
+    command: { environment: { A: '1', LANG: 'C' } },
+    profile: { environment: ['LANG', 'A'] },
+  });
+  expect(made({ sandbox: 'limits', environment: { LANG: 'C' } })).toMatchObject({ kind: 'command' });
+  expect(made({ sandbox: 'limits', environment: { A: '1' } })).toMatchObject({
+    kind: 'refused',
+    message: 'The variable A is not among those that the operator lets through in Tier B.',
+  });
+});

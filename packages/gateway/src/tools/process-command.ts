@@ -1,0 +1,138 @@
+import { resolve } from 'node:path';
+import type { JsonObject } from '@palyra/primitives';
+import type { SandboxCommand, SandboxProfile } from '@palyra/sandbox';
+import type { CallPlace, ToolRefusal } from '../catalog/tool.ts';
+import { type NamedHosts, nameHosts } from './named-hosts.ts';
+
+/** What the caller of `palyra.process.run` writes. */
+export interface ProcessInput {
+  readonly argv: readonly string[];
+  readonly cwd?: string;
+  readonly sandbox?: 'strict' | 'limits';
+  readonly network?: readonly string[];
+  readonly stdin?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly timeout_ms?: number;
+}
+
+export const PROCESS_INPUT: JsonObject = {
+  type: 'object',
+  properties: {
+    argv: {
+      type: 'array',
+      description: 'The program and its arguments; no shell reads them unless the program is one.',
+      items: { type: 'string', maxLength: 131_071 },
+      minItems: 1,
+      maxItems: 4096,
+    },
+    cwd: {
+      type: 'string',
+      description: 'Relative to the workspace, or absolute; the workspace unless told.',
+      minLength: 1,
+      maxLength: 4096,
+    },
+    sandbox: {
+      type: 'string',
+      description: 'strict: a box (Tier C). limits: no wall, only limits (Tier B), which is asked about.',
+      enum: ['strict', 'limits'],
+    },
+    network: {
+      type: 'array',
+      description: 'Hosts that it needs, as HOST or HOST:PORT; none unless told.',
+      items: { type: 'string', minLength: 1, maxLength: 300 },
+      maxItems: 64,
+    },
+    stdin: { type: 'string', description: 'What it reads; nothing unless told.', maxLength: 1_048_576 },
+    environment: {
+      type: 'object',
+      description: 'Variables, by name.',
+      additionalProperties: { type: 'string', maxLength: 131_071 },
+      propertyNames: { pattern: '^[A-Za-z_][A-Za-z0-9_]*$' },
+      maxProperties: 256,
+    },
+    timeout_ms: {
+      type: 'integer',
+      description: 'How long it may take, if less than a call may.',
+      minimum: 1,
+      maximum: 86_400_000,
+    },
+  },
+  required: ['argv'],
+  additionalProperties: false,
+};
+
+/** One command as it will be run, and the box for it. */
+export interface ProcessCommand {
+  readonly kind: 'command';
+  readonly command: SandboxCommand & { readonly cwd: string };
+  readonly profile: SandboxProfile;
+  readonly stdin: string | undefined;
+  readonly privateHosts: readonly string[];
+}
+
+/**
+ * The operator's profile with what the caller asks for. Less is free; more (hosts, limits instead of a box) is in the
+ * profile that comes out, and so in what policy decides on.
+ */
+export function commandOf(
+  input: ProcessInput,
+  operators: SandboxProfile,
+  place: Pick<CallPlace, 'timeoutMs'>,
+): ProcessCommand | ToolRefusal {
+  const { argv, cwd = '.', environment = {}, stdin } = input;
+  const tier = input.sandbox === undefined ? operators.tier : TIERS[input.sandbox];
+  const named = nameHosts(input.network ?? operators.egress.hosts);
+  if (named.kind === 'malformed') return notAHost(named.at);
+  const foreign = Object.keys(environment).find((name) => tier === 'B' && !operators.environment.includes(name));
+  if (foreign !== undefined) return notTakenOver(foreign);
+  return {
+    kind: 'command',
+    command: { argv, cwd: resolve(operators.workspace.root, cwd), environment },
+    profile: {
+      ...operators,
+      tier,
+      egress: egressOf({ asked: input.network, operators, tier }, named),
+      // What is in the box can set them by itself, and none of them is the daemon's.
+      environment: [...new Set([...operators.environment, ...Object.keys(environment)])],
+      limits: {
+        ...operators.limits,
+        wallMs: Math.min(operators.limits.wallMs, place.timeoutMs, input.timeout_ms ?? Infinity),
+      },
+    },
+    stdin,
+    privateHosts: named.privateHosts,
+  };
+}
+
+const TIERS = { strict: 'C', limits: 'B' } as const;
+
+interface EgressQuestion {
+  readonly asked: readonly string[] | undefined;
+  readonly operators: SandboxProfile;
+  readonly tier: SandboxProfile['tier'];
+}
+
+/** SECURITY: T-20 — whoever names hosts is held to them, or refused where nothing can: never the open network instead. */
+function egressOf(
+  { asked, operators, tier }: EgressQuestion,
+  { hosts }: Extract<NamedHosts, { kind: 'named' }>,
+): SandboxProfile['egress'] {
+  if (asked !== undefined) return { mode: 'strict', hosts };
+  if (tier === operators.tier) return { mode: operators.egress.mode, hosts };
+  return tier === 'B' ? { mode: 'none', hosts: [] } : { mode: 'strict', hosts: [] };
+}
+
+function notAHost(at: number): ToolRefusal {
+  return invalid(`The field network[${at}] is not a host.`, 'Write HOST or HOST:PORT, without a scheme or a path.');
+}
+
+function notTakenOver(name: string): ToolRefusal {
+  return invalid(
+    `The variable ${name} is not among those that the operator lets through in Tier B.`,
+    'Leave it away, or run the command in Tier C (sandbox: "strict").',
+  );
+}
+
+function invalid(message: string, fix: string): ToolRefusal {
+  return { kind: 'refused', code: 'gateway.invalid_input', message, fix };
+}

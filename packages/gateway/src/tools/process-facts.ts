@@ -1,0 +1,94 @@
+import { normalize } from 'node:path';
+import type { Planning } from '@palyra/sandbox';
+import type { ToolPlan } from '../catalog/tool.ts';
+import { REACHES_NOTHING } from './built-in-plan.ts';
+import type { ProcessCommand } from './process-command.ts';
+
+type Planned = Extract<Planning, { kind: 'planned' }>;
+
+export interface FactsQuestion {
+  readonly process: ProcessCommand;
+  readonly planned: Planned;
+  /** `host:port` of package registries, as the operator knows them. */
+  readonly registryHosts: readonly string[];
+}
+
+/** What the box will hold, from the profile and from what the sandbox found on the host; nothing from the argv. */
+export function enforcedBy({ process, planned, registryHosts }: FactsQuestion): ToolPlan['enforced'] {
+  const { profile, privateHosts } = process;
+  const { hosts, mode } = profile.egress;
+  const outside = [...profile.readOnlyPaths, ...profile.writablePaths].filter(
+    (path) => !isAtOrBelow(path, profile.workspace.root),
+  );
+  return {
+    ...REACHES_NOTHING,
+    tier: profile.tier,
+    egress: mode,
+    ...rootsOf(process, planned),
+    hosts,
+    registryHosts: hosts.filter((host) => registryHosts.includes(host)),
+    privateHosts,
+    outsidePaths: [...new Set(outside.map(withoutSlash))],
+    protectedPaths: [...new Set((profile.protection?.lifted ?? []).map(withoutSlash))],
+  };
+}
+
+/** What the command line says. It explains; the box holds. */
+export function declaredBy({ command }: ProcessCommand, { survey }: Planned): ToolPlan['declared'] {
+  const [, ...words] = command.argv;
+  const values = words.map((word) => word.replace(/^-[^=]*=/, ''));
+  return {
+    executable: survey.program,
+    arguments: words,
+    hosts: [...new Set(values.flatMap(hostIn))],
+    paths: [...new Set(values.filter((value) => /^\/[^\0]*$/.test(value)).map((path) => normalize(path)))],
+  };
+}
+
+/** Asked about by every preset but the loosest; what it would run must be bound to its bytes then. */
+export function leavesTheBox(enforced: ToolPlan['enforced']): boolean {
+  const { tier, egress, hosts, outsidePaths, protectedPaths } = enforced;
+  return tier !== 'C' || egress !== 'strict' || hosts.length + outsidePaths.length + protectedPaths.length > 0;
+}
+
+function rootsOf(
+  { profile }: ProcessCommand,
+  { plan, survey }: Planned,
+): Pick<ToolPlan['enforced'], 'readRoots' | 'writeRoots'> {
+  if (profile.tier === 'B') {
+    const rules = plan.landlock?.rules;
+    // SECURITY: T-49 — without Landlock a tool of Tier B reaches what its user reaches, whatever the profile says.
+    if (rules === undefined) return { readRoots: ['/'], writeRoots: ['/'] };
+    return { readRoots: pathsOf(rules), writeRoots: pathsOf(rules.filter(({ access }) => access === 'write')) };
+  }
+  const { workspace, paths, toolchains, systemRoots } = survey;
+  const isWritable = profile.workspace.access === 'read-write';
+  const own = [workspace.root, ...workspace.gitDirectories];
+  const system = systemRoots.flatMap((root) => (root.kind === 'directory' ? [root.path] : []));
+  return {
+    readRoots: [...new Set([...own, ...paths.readOnly, ...paths.writable, ...toolchains.readOnly, ...system])],
+    writeRoots: [...new Set([...(isWritable ? own : []), ...paths.writable])],
+  };
+}
+
+function pathsOf(rules: readonly { readonly path: string }[]): readonly string[] {
+  return [...new Set(rules.map(({ path }) => path))];
+}
+
+function hostIn(word: string): readonly string[] {
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(word)) return [];
+  const url = URL.parse(word);
+  if (url === null || url.hostname === '') return [];
+  const port = url.port === '' ? KNOWN_PORTS[url.protocol] : url.port;
+  return port === undefined ? [url.hostname] : [`${url.hostname}:${port}`];
+}
+
+const KNOWN_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443', 'ssh:': '22', 'git:': '9418' };
+
+function isAtOrBelow(path: string, root: string): boolean {
+  return path === root || path.startsWith(`${withoutSlash(root)}/`);
+}
+
+function withoutSlash(path: string): string {
+  return path.replace(/(?<=.)\/$/, '');
+}

@@ -1,0 +1,102 @@
+import type { JsonObject, JsonValue } from '@palyra/primitives';
+import { type Hint, hintsFor, type ProtectedChange, type Ran, type ResourceUse, type RunResult } from '@palyra/sandbox';
+import type { Executed, ExecutionFacts, ToolResult } from '../catalog/tool.ts';
+import { enforcementOf, measuredSandbox } from './measured-sandbox.ts';
+import { TOOL_OUTCOMES, type ToolOutcomeCode } from './tool-outcomes.ts';
+
+export interface ResultQuestion {
+  readonly result: RunResult;
+  /** The call's time was over, and that is why it was ended. */
+  readonly isTimeOver: boolean;
+  /** Takes secrets out of what was printed; `cut` when its end is missing. */
+  redact(bytes: Uint8Array, how: 'whole' | 'cut'): Uint8Array;
+}
+
+/** What became of a command, as every tool tells it. */
+export function toolResultOf({ result, isTimeOver, redact }: ResultQuestion): ToolResult {
+  if (!('executor' in result)) {
+    const { code, message, fix } = result;
+    return { kind: 'refused', code, message, fix };
+  }
+  const executed = executedOf(result, redact);
+  const hints = hintsFor(result);
+  switch (result.kind) {
+    case 'completed':
+      return { kind: 'completed', exitCode: result.exitCode, ...executed };
+    case 'signalled':
+      return { kind: 'failed', signal: result.signal, ...ended('tool.signalled', hints), ...executed };
+    case 'timed_out':
+      return {
+        kind: 'timed_out',
+        ...ended(result.limit === 'wall' ? 'tool.timed_out' : 'tool.silent', hints),
+        ...executed,
+      };
+    case 'cancelled':
+      return isTimeOver
+        ? { kind: 'timed_out', ...ended('tool.timed_out', hints), ...executed }
+        : { kind: 'cancelled', ...ended('tool.cancelled', hints), ...executed };
+    case 'quota_exceeded':
+      return { kind: 'quota_exceeded', ...ended(`tool.${result.quota}_exceeded`, hints), ...executed };
+    case 'lost':
+      return { kind: 'unknown_outcome', ...ended('tool.lost', hints), ...executed };
+  }
+}
+
+/** Whether all that it had to say was heard. */
+export function endOf({ kind }: RunResult): 'whole' | 'cut' {
+  return kind === 'completed' || kind === 'signalled' ? 'whole' : 'cut';
+}
+
+/** For the journal, by unit. */
+function resourcesOf(usage: ResourceUse): ExecutionFacts['resources'] {
+  const { wallMs, userMs, systemMs, maxRssBytes, outputBytes } = usage;
+  const all = {
+    wall_ms: wallMs,
+    user_ms: userMs,
+    system_ms: systemMs,
+    max_rss_bytes: maxRssBytes,
+    output_bytes: outputBytes,
+  };
+  return Object.fromEntries(Object.entries(all).map(([name, value]) => [name, Math.max(0, Math.round(value))]));
+}
+
+function ended(
+  code: ToolOutcomeCode,
+  hints: readonly Hint[],
+): { code: ToolOutcomeCode; message: string; fix?: string } {
+  const [hint] = hints;
+  return { code, message: TOOL_OUTCOMES[code], ...(hint === undefined ? {} : { fix: hint.fix }) };
+}
+
+function executedOf(result: Extract<RunResult, Ran>, redact: ResultQuestion['redact']): Executed {
+  const { output, usage, startedAt, endedAt, executor } = result;
+  const how = endOf(result);
+  return {
+    stdout: redact(output.stdout, how),
+    stderr: redact(output.stderr, how),
+    output: outputOf(result),
+    ran: {
+      executor,
+      enforcement: enforcementOf(result),
+      sandbox: measuredSandbox(result),
+      resources: resourcesOf(usage),
+      // Tools in this build have no network to connect to, or one that nobody watches.
+      egress: [],
+      startedAt,
+      endedAt,
+    },
+  };
+}
+
+function outputOf(result: Extract<RunResult, Ran>): JsonObject {
+  const hints = hintsFor(result).map(({ kind, what, fix }): JsonValue => ({ kind, what, fix }));
+  return {
+    protected_changed: result.protectedChanged.map(changeOf),
+    ...(hints.length === 0 ? {} : { hints }),
+  };
+}
+
+/** Where what was found is kept is a place in Palyra's home, which no agent is told. */
+function changeOf({ path, what, restored, keptAs, reason }: ProtectedChange): JsonValue {
+  return { path, what, restored, kept: keptAs !== undefined, reason };
+}

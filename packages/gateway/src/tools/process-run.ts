@@ -1,0 +1,176 @@
+import { canonicalJson, type JsonObject, type JsonValue, type Sha256Hex, sha256OfJson } from '@palyra/primitives';
+import type { Binding, Limits, Refusal, Sandbox, SandboxProfile } from '@palyra/sandbox';
+import type { ExecuteContext, Tool, ToolMetadata, ToolPlan, ToolRefusal } from '../catalog/tool.ts';
+import type { Redactor } from '../redact/create-redactor.ts';
+import { commandOf, PROCESS_INPUT, type ProcessCommand, type ProcessInput } from './process-command.ts';
+import { declaredBy, enforcedBy, leavesTheBox } from './process-facts.ts';
+import { endOf, toolResultOf } from './process-result.ts';
+import { timeIsOver } from './time-is-over.ts';
+
+export interface ProcessRunDeps {
+  readonly sandbox: Pick<Sandbox, 'plan' | 'bind' | 'run'>;
+  /** What the operator lets commands of this workspace do. */
+  profileFor(workspace: string): SandboxProfile;
+  /** For outputs; without it they are passed on as they are. */
+  readonly redact?: Pick<Redactor, 'redactBytes' | 'redactStream'>;
+  /** `host:port` of package registries, which are one question together. */
+  readonly registryHosts?: readonly string[];
+}
+
+const METADATA: ToolMetadata = {
+  name: 'palyra.process.run',
+  version: '1',
+  description:
+    'Runs a program in the workspace, in a box without network: what it may not reach is not there. Its exit code, stdout and stderr are the answer.',
+  inputSchema: PROCESS_INPUT,
+  capabilities: ['process_exec'],
+  isSensitive: true,
+  tier: 'C',
+  isParallel: false,
+  isHidden: false,
+};
+
+interface Prepared {
+  readonly process: ProcessCommand;
+  /** Why it cannot be bound: then it runs only where nobody has to look at it. */
+  readonly binding: Binding | Refusal;
+}
+
+export function createProcessRun(deps: ProcessRunDeps): Tool {
+  const { sandbox, profileFor, redact } = deps;
+  return {
+    metadata: METADATA,
+    async plan(input, place) {
+      const process = commandOf(input as unknown as ProcessInput, profileFor(place.workspace), place);
+      if (process.kind === 'refused') return process;
+      const { command, profile } = process;
+      const planned = sandbox.plan(command, profile);
+      if (planned.kind === 'refused') return asRefusal(planned);
+      const enforced = enforcedBy({ process, planned, registryHosts: deps.registryHosts ?? [] });
+      const binding = await sandbox.bind(command, profile);
+      // SECURITY: T-02 — nobody is asked about what could not be run as it was approved.
+      if (binding.kind === 'refused' && leavesTheBox(enforced)) return asRefusal(binding);
+      const facts = { enforced, declared: declaredBy(process, planned), executor: planned.plan.executor };
+      return planOf({ process, binding }, facts);
+    },
+    async execute({ plan, needsBoundBytes }, context) {
+      const { process, binding } = plan.prepared as Prepared;
+      // SECURITY: T-04 — what somebody looked at runs as these bytes or not at all.
+      if (needsBoundBytes && binding.kind === 'refused') return asRefusal(binding);
+      const output = outputTo(context, redact);
+      const result = await sandbox.run(process.command, process.profile, {
+        signal: context.signal,
+        onOutput: output.take,
+        ...(process.stdin === undefined ? {} : { input: [Buffer.from(process.stdin)] }),
+        // Without it a sandbox that waits already can take the command.
+        ...(needsBoundBytes && binding.kind === 'bound' ? { bound: binding } : {}),
+      });
+      await output.end(endOf(result));
+      return toolResultOf({
+        result,
+        isTimeOver: timeIsOver(context.signal),
+        redact: (bytes, how) => redact?.redactBytes(bytes, how) ?? bytes,
+      });
+    },
+  };
+}
+
+type PlanFacts = Pick<ToolPlan, 'enforced' | 'declared' | 'executor'>;
+
+function planOf(prepared: Prepared, facts: PlanFacts): ToolPlan {
+  const { process, binding } = prepared;
+  const { command, profile } = process;
+  const { egress, tier } = profile;
+  const profileDigest = digestOf(process);
+  const isOpen = egress.mode !== 'strict' || egress.hosts.length > 0;
+  return {
+    kind: 'planned',
+    arguments: argumentsOf(process),
+    capabilities: isOpen ? ['process_exec', 'network'] : ['process_exec'],
+    ...facts,
+    ...boundOf(binding),
+    profile: profileDigest,
+    shown: shownOf(process),
+    cwd: command.cwd,
+    limits: limitsOf(profile.limits),
+    printed: {
+      argv: command.argv,
+      cwd: command.cwd,
+      tier,
+      profile: profile as unknown as JsonObject,
+      profile_sha256: profileDigest,
+      environment: Object.keys(command.environment ?? {}).toSorted(),
+    },
+    prepared,
+  };
+}
+
+/** Everything that the caller chose, with what it is when nothing was said. */
+function argumentsOf({ command, profile, stdin }: ProcessCommand): JsonValue {
+  return {
+    argv: command.argv,
+    cwd: command.cwd,
+    sandbox: profile.tier === 'C' ? 'strict' : 'limits',
+    network: profile.egress.hosts,
+    environment: command.environment ?? {},
+    timeout_ms: profile.limits.wallMs,
+    ...(stdin === undefined ? {} : { stdin }),
+  };
+}
+
+/** SECURITY: T-03 — the whole profile, not what is known of it today: what is added later is in the digest, too. */
+function digestOf({ command, profile }: ProcessCommand): Sha256Hex {
+  return sha256OfJson({
+    profile: profile as unknown as JsonObject,
+    cwd: command.cwd,
+    environment: command.environment ?? {},
+  });
+}
+
+/** SECURITY: T-08 — a program that is fed, or set by variables, does more than its command line says: all of it is shown. */
+function shownOf(process: ProcessCommand): ToolPlan['shown'] {
+  const { argv, environment = {} } = process.command;
+  if (process.stdin === undefined && Object.keys(environment).length === 0) return { kind: 'command', argv };
+  return { kind: 'call', name: METADATA.name, arguments: canonicalJson(argumentsOf(process)) };
+}
+
+function boundOf(binding: Binding | Refusal): Pick<ToolPlan, 'bound' | 'notBound'> {
+  if (binding.kind === 'refused') return { bound: [], notBound: [binding.message] };
+  return {
+    bound: binding.files.map(({ path, sha256 }) => ({ name: path, sha256: sha256 as Sha256Hex })),
+    notBound: binding.unbound.map(({ why }) => why),
+  };
+}
+
+/** `wallMs` as `wall_ms`. */
+function limitsOf(limits: Limits): ToolPlan['limits'] {
+  const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(limits).map(([name, limit]) => [snake(name), limit]));
+}
+
+function asRefusal({ code, message, fix }: Refusal): ToolRefusal {
+  return { kind: 'refused', code, message, fix };
+}
+
+interface OutputStream {
+  take(stream: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void>;
+  /** Does not throw: the command is over, whether or not somebody still listens. */
+  end(how: 'whole' | 'cut'): Promise<void>;
+}
+
+/** SECURITY: T-24 — what is told while it runs is as free of secrets as what is told at the end. */
+function outputTo(context: ExecuteContext, redact: ProcessRunDeps['redact']): OutputStream {
+  const filters = redact && { stdout: redact.redactStream(), stderr: redact.redactStream() };
+  const tell = async (stream: 'stdout' | 'stderr', bytes: Uint8Array) => {
+    if (bytes.length > 0) await context.onOutput?.(stream, bytes);
+  };
+  return {
+    take: (stream, bytes) => tell(stream, filters?.[stream].write(bytes) ?? bytes),
+    async end(how) {
+      for (const stream of ['stdout', 'stderr'] as const) {
+        const rest = filters?.[stream].end(how);
+        if (rest !== undefined) await tell(stream, rest).catch(() => {});
+      }
+    },
+  };
+}

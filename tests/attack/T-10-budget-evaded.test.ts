@@ -1,0 +1,54 @@
+// T-10: the budget is evaded by parallel or nested calls, by reconnecting, or by a restart of the daemon.
+import { DEFAULT_TOOL_CALL_CONFIG } from '@palyra/gateway';
+import { afterEach, expect, test } from 'vitest';
+import { type GatewayHouse, openHouse, removeHouse } from '../integration/gateway-house.ts';
+import { testTool } from '../integration/gateway-tools-for-tests.ts';
+
+const INPUT = '{"text":"a"}';
+const config = { ...DEFAULT_TOOL_CALL_CONFIG, maxCallsPerRun: 3 };
+
+let opened: (GatewayHouse & { readonly root: string })[] = [];
+
+afterEach(async () => {
+  for (const house of opened) await house.close();
+  for (const { root } of opened) removeHouse(root);
+  opened = [];
+});
+
+async function open(root?: string) {
+  let runs = 0;
+  const tool = testTool({ execute: async () => ({ runs: runs++ }) });
+  const house = await openHouse({ tools: [tool], config, ...(root === undefined ? {} : { root }) });
+  opened.push(house);
+  return { ...house, runs: () => runs };
+}
+
+test('many calls at once, nested ones among them, share one budget', async () => {
+  const house = await open();
+  const run = await house.gateway.startRun(house.agent, { workspace: house.workspace });
+  const call = (parent?: string) =>
+    run.call({ tool: 'test.echo', input: INPUT, ...(parent === undefined ? {} : { parent: parent as never }) });
+  const first = await call();
+  await Promise.allSettled(Array.from({ length: 5 }, () => call(first.call_id)));
+  expect(house.runs()).toBe(3);
+});
+
+test('two connections to the same run, and the same run in two daemons, share it too', async () => {
+  const one = await open();
+  const run = await one.gateway.startRun(one.agent, { workspace: one.workspace });
+  const other = await open(one.root);
+  const again = await other.gateway.resumeRun(other.agent, run.id);
+  const calls = [run, again, run, again, run, again].map((each) => each.call({ tool: 'test.echo', input: INPUT }));
+  await Promise.allSettled(calls);
+  expect(one.runs() + other.runs()).toBe(3);
+});
+
+test('a restart gives nothing back', async () => {
+  const one = await open();
+  const run = await one.gateway.startRun(one.agent, { workspace: one.workspace });
+  for (const _ of [1, 2]) await run.call({ tool: 'test.echo', input: INPUT });
+  const other = await open(one.root);
+  const again = await other.gateway.resumeRun(other.agent, run.id);
+  for (const _ of [1, 2]) await again.call({ tool: 'test.echo', input: INPUT });
+  expect([one.runs(), other.runs()]).toEqual([2, 1]);
+});
