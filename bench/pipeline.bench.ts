@@ -13,7 +13,7 @@ import {
   SAMPLE_ACTOR,
   SAMPLE_SNAPSHOT,
 } from '@palyra/testkit';
-import { composeDaemon, type Daemon } from 'palyrad';
+import { composeDaemon, type Daemon } from '@palyra/daemon';
 import { type Contender, defineBenchmark } from './harness.ts';
 import { COMMAND, makePlace, OPERATOR, profileOf, quiet, type SandboxPlace, succeeded } from './sandbox-place.ts';
 

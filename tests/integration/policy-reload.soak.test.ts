@@ -13,7 +13,7 @@ import { createCaptureLogger } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 
 /** `npm run soak` reloads a thousand times, `npm test` a tenth of it. */
-const RELOADS = process.env['PALYRA_SOAK'] === '1' ? 1000 : 50;
+const RELOADS = process.env['PALYRA_SOAK'] === '1' ? 1000 : 25;
 const MEBIBYTE = 1024 * 1024;
 
 function policies(reload: number): string {

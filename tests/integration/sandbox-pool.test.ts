@@ -23,9 +23,10 @@ interface Opened extends AsyncDisposable {
   warm(change?: ProfileChanges): Promise<void>;
 }
 
-const OPERATOR = { path: '/usr/bin:/bin', home: '/nonexistent', palyraHome: '/nonexistent/.palyra', environment: {} };
+const OPERATOR = { path: '/usr/bin:/bin', home: '/nonexistent', environment: {} };
 
-async function open(pool: Partial<PoolSettings> = {}, palyraHome: string = OPERATOR.palyraHome): Promise<Opened> {
+async function open(pool: Partial<PoolSettings> = {}, home?: string): Promise<Opened> {
+  const palyraHome = home ?? mkdtempSync(join(tmpdir(), 'palyra-pool-home-'));
   const workspace = mkdtempSync(join(tmpdir(), 'palyra-pool-'));
   // As root the tool is somebody else, who must get there.
   chmodSync(workspace, 0o755);
@@ -45,6 +46,7 @@ async function open(pool: Partial<PoolSettings> = {}, palyraHome: string = OPERA
     async [Symbol.asyncDispose]() {
       await sandbox.close();
       rmSync(workspace, { recursive: true });
+      if (home === undefined) rmSync(palyraHome, { recursive: true });
     },
   };
   return opened;
@@ -220,36 +222,39 @@ test('when it is closed nothing waits any more', async () => {
 
 test('switched off, no sandbox is started ahead', async () => {
   const workspace = mkdtempSync(join(tmpdir(), 'palyra-pool-'));
-  const sandbox = await createSandbox({ operator: OPERATOR, logger: { error: () => undefined }, pool: 'off' });
+  const palyraHome = mkdtempSync(join(tmpdir(), 'palyra-pool-home-'));
+  const operator = { ...OPERATOR, palyraHome };
+  const sandbox = await createSandbox({ operator, logger: { error: () => undefined }, pool: 'off' });
   for (let run = 0; run < 4; run += 1) {
     expect(await sandbox.run({ argv: ['true'] }, sandboxProfile(workspace))).toMatchObject({ pooled: false });
     expect(await sandbox.warmed()).toBe(0);
   }
   await sandbox.close();
-  rmSync(workspace, { recursive: true });
+  for (const made of [workspace, palyraHome]) rmSync(made, { recursive: true });
 });
 
 /** Ends by itself, although sandboxes wait, and does not close anything. */
 const FORGETFUL = `
 import { createSandbox } from '@palyra/sandbox';
 import { sandboxProfile } from './tests/sandbox-profile.ts';
-const sandbox = await createSandbox({ operator: ${JSON.stringify(OPERATOR)}, logger: console });
+const sandbox = await createSandbox({ operator: { ...${JSON.stringify(OPERATOR)}, palyraHome: process.env.HOME_OF_PALYRA }, logger: console });
 for (let run = 0; run < 2; run += 1) await sandbox.run({ argv: ['true'] }, sandboxProfile(process.env.WORKSPACE));
 process.stdout.write(String(await sandbox.warmed()));
 `;
 
 test('what waits keeps no process alive', async () => {
   const workspace = mkdtempSync(join(tmpdir(), 'palyra-pool-'));
+  const palyraHome = mkdtempSync(join(tmpdir(), 'palyra-pool-home-'));
   const said = execFileSync(
     process.execPath,
     ['--conditions=palyra-source', '--input-type=module-typescript', '-e', FORGETFUL],
     {
       cwd: fileURLToPath(new URL('../../', import.meta.url)),
-      env: { ...process.env, WORKSPACE: workspace },
+      env: { ...process.env, WORKSPACE: workspace, HOME_OF_PALYRA: palyraHome },
     },
   );
   expect(said.toString()).toBe('2');
-  rmSync(workspace, { recursive: true });
+  for (const made of [workspace, palyraHome]) rmSync(made, { recursive: true });
 });
 
 const TIER_B: ProfileChanges = { tier: 'B', egress: { mode: 'none', hosts: [] } };

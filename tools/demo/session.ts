@@ -9,7 +9,7 @@ import { type Caller, DEFAULT_TOOL_CALL_CONFIG, type Run, type ToolCallResult } 
 import { type JournalSchema, openJournalKeys, parseActor, verifyHome } from '@palyra/journal';
 import { createIdSource, createLogger } from '@palyra/primitives';
 import { openForReading } from '@palyra/storage';
-import { composeDaemon, type Daemon } from 'palyrad';
+import { composeDaemon, type Daemon } from '@palyra/daemon';
 import type { Stage } from './stage.ts';
 
 const CALLS = 5;
