@@ -2,6 +2,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Decider } from '@palyra/approvals';
 import { homeLayout, parseConfig } from '@palyra/config';
+import { composeDaemon, type Daemon } from '@palyra/daemon';
 import { type Caller, DEFAULT_TOOL_CALL_CONFIG, type Run } from '@palyra/gateway';
 import { parseActor } from '@palyra/journal';
 import { createIdSource, createLogger } from '@palyra/primitives';
@@ -13,7 +14,6 @@ import {
   SAMPLE_ACTOR,
   SAMPLE_SNAPSHOT,
 } from '@palyra/testkit';
-import { composeDaemon, type Daemon } from '@palyra/daemon';
 import { type Contender, defineBenchmark } from './harness.ts';
 import { COMMAND, makePlace, OPERATOR, profileOf, quiet, type SandboxPlace, succeeded } from './sandbox-place.ts';
 

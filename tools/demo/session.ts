@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { Decider, VerifySignature } from '@palyra/approvals';
 import { homeLayout, parseConfig } from '@palyra/config';
+import { composeDaemon, type Daemon } from '@palyra/daemon';
 import { type Caller, DEFAULT_TOOL_CALL_CONFIG, type Run, type ToolCallResult } from '@palyra/gateway';
 import { type JournalSchema, openJournalKeys, parseActor, verifyHome } from '@palyra/journal';
 import { createIdSource, createLogger } from '@palyra/primitives';
 import { openForReading } from '@palyra/storage';
-import { composeDaemon, type Daemon } from '@palyra/daemon';
 import type { Stage } from './stage.ts';
 
 const CALLS = 5;
