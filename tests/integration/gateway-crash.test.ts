@@ -29,7 +29,6 @@ const POINTS: readonly (readonly [point: string, end: string, effects: number])[
 const ASKED: typeof POINTS = [
   ['before append-2', 'completed', 1],
   ['after append-2', 'completed', 1],
-  ['before intent', 'completed', 1],
   ['after intent', 'gateway.interrupted', 0],
 ];
 

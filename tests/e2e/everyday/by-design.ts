@@ -15,14 +15,6 @@ export interface RefusedByDesign {
   readonly asks?: Partial<Pick<SandboxProfile, 'unixSockets'>>;
 }
 
-/** As tsx does before it runs anything. */
-const LISTEN_LIKE_TSX = `
-const { mkdirSync } = require('node:fs');
-const directory = require('node:os').tmpdir() + '/tsx-' + process.getuid();
-mkdirSync(directory, { recursive: true });
-const server = require('node:net').createServer().listen(directory + '/' + process.pid + '.pipe', () => server.close());
-`;
-
 const TRACE = `
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -72,7 +64,8 @@ export const BY_DESIGN: readonly RefusedByDesign[] = [
   { name: 'keys of the operator', run: 'cat ~/.ssh/id_ed25519', sees: /No such file/, hint: 'hidden_home' },
   {
     name: 'tsx',
-    run: `node -e ${quoted(LISTEN_LIKE_TSX)}`,
+    project: 'bundled',
+    run: 'npx tsx typed.ts',
     sees: /EAFNOSUPPORT/,
     hint: 'unix_sockets',
     asks: { unixSockets: 'allowed' },

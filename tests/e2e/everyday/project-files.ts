@@ -19,7 +19,7 @@ export function makeProjects(directory: string, ownerUid: number): Readonly<Reco
       writeFileSync(file, text);
     }
   }
-  installModules(join(directory, 'bundled'), ['vitest', 'vite', 'typescript']);
+  installModules(join(directory, 'bundled'), ['vitest', 'vite', 'typescript', 'tsx']);
   if (process.getuid?.() === 0) execFileSync('chown', ['-R', `${ownerUid}:${ownerUid}`, directory]);
   return Object.fromEntries(PROJECTS.map((name) => [name, join(directory, name)])) as Record<Project, string>;
 }
@@ -89,6 +89,7 @@ if (cluster.isPrimary) {
 `,
   },
   bundled: {
+    'typed.ts': "const answer: number = 6 * 7;\nconsole.log('answer', answer);\n",
     'package.json': manifest({
       name: 'bundled',
       type: 'module',
