@@ -147,7 +147,7 @@ describe('swapped after the check', () => {
     });
     await started.promise;
     const kinds = new Set<string>();
-    for (let index = 0; index < 15; index += 1) {
+    for (let index = 0; index < 8; index += 1) {
       const result = await place.run('write', { path: 'swap/inner/hook', content: `planted ${index}` });
       kinds.add(result.kind === 'failed' ? result.code : result.kind);
       expect(readdirSync(join(place.workspace, '.git/hooks'))).toEqual([]);

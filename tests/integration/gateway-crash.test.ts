@@ -19,7 +19,6 @@ function start(...args: readonly string[]) {
 const POINTS: readonly (readonly [point: string, end: string, effects: number])[] = [
   ['before intent', 'completed', 1],
   ['after intent', 'gateway.interrupted', 0],
-  ['before effect', 'gateway.interrupted', 0],
   ['after effect', 'gateway.interrupted', 1],
   ['before attest', 'gateway.interrupted', 1],
   ['after attest', 'completed', 1],
