@@ -52,3 +52,14 @@ test('a restart gives nothing back', async () => {
   for (const _ of [1, 2]) await again.call({ tool: 'test.echo', input: INPUT });
   expect([one.runs(), other.runs()]).toEqual([2, 1]);
 });
+
+test('calls that policy denies hold nothing of it', async () => {
+  const denied = testTool({ name: 'test.never', enforced: { neverPaths: ['/root/.ssh'] } });
+  const house = await openHouse({ tools: [testTool(), denied], config });
+  opened.push(house);
+  const run = await house.gateway.startRun(house.agent, { workspace: house.workspace });
+  const call = async (tool: string) => (await run.call({ tool, input: INPUT })).outcome.kind;
+  const kinds = [await call('test.never'), await call('test.never')];
+  for (const _ of [1, 2, 3]) kinds.push(await call('test.echo'));
+  expect(kinds).toEqual(['refused', 'refused', 'completed', 'completed', 'completed']);
+});

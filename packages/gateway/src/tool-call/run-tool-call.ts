@@ -31,6 +31,8 @@ export async function runToolCall(call: OpenedCall, steps: ToolCallSteps, ledger
 async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLedger): Promise<CallEnd> {
   const admitted = await steps.admit(opened);
   if (admitted.kind === 'refused') return admitted;
+  // What it holds of the budget is given back by whoever attests it, wherever it ends.
+  ledger.follow(admitted.call);
 
   const decided = steps.decide(admitted.call);
   if (decided.kind === 'refused') return decided;
