@@ -28,6 +28,7 @@ export default defineBenchmark<undefined>({
     bare('bare', ''),
     deciding('default', '', IN_THE_BOX),
     deciding('ask', '', NEW_HOST),
+    deciding('again', '', IN_THE_BOX, sameAgain),
     deciding('ops-10', operatorPolicies(10), IN_THE_BOX),
     deciding('ops-1000', operatorPolicies(1000), IN_THE_BOX),
     deciding('ops-1000-unscoped', unscopedPolicies(1000), IN_THE_BOX),
@@ -62,16 +63,33 @@ function bare(name: string, operator: string): Contender<undefined> {
   };
 }
 
-function deciding(name: string, operator: string, request: PolicyRequest): Contender<undefined> {
+/** Answers are remembered, so each request is of another workspace. */
+function anotherEachTime(request: PolicyRequest, count: number): PolicyRequest {
+  return { ...request, context: { ...request.context, workspace: `shop-${count}` } };
+}
+
+/** At another moment, which no policy of the preset reads. */
+function sameAgain(request: PolicyRequest, count: number): PolicyRequest {
+  return { ...request, context: { ...request.context, now: request.context.now + count } };
+}
+
+function deciding(
+  name: string,
+  operator: string,
+  request: PolicyRequest,
+  vary: typeof sameAgain = anotherEachTime,
+): Contender<undefined> {
   const expected = request === NEW_HOST ? 'ask' : 'allow';
   return {
     name,
     async prepare() {
       const loaded = await loadPolicies(compilePolicies(sourceWith(operator)));
       const engine: PolicyEngine = loaded.engine(EVERYTHING_LISTED);
+      let count = 0;
       return {
         operation() {
-          const { kind, reason } = engine.decide(request);
+          count += 1;
+          const { kind, reason } = engine.decide(vary(request, count));
           if (kind !== expected) throw new Error(`${kind} instead of ${expected}: ${reason}`);
         },
         close: () => loaded.close(),

@@ -3,6 +3,7 @@ import { createPolicyEngine, type PolicyEngine } from './decide.ts';
 import { createEvaluator, type Evaluator } from './evaluator.ts';
 import type { PolicyRecord, PolicySet } from './policy-set.ts';
 import { readSchema } from './presets.ts';
+import { rememberAnswers } from './remembered-answers.ts';
 import type { PolicyEvaluationConfig } from './request.ts';
 
 /** A set as data, ready to be put to work on any thread. */
@@ -49,7 +50,7 @@ export async function loadPolicies({ set, observed }: CompiledPolicies): Promise
 async function startEvaluator(policies: readonly PolicyRecord[]): Promise<Evaluator> {
   const evaluator = await createEvaluator({ schema: readSchema(), policies, strictlyValid: true });
   await evaluator.warmUp();
-  return evaluator;
+  return rememberAnswers(evaluator, policies);
 }
 
 function engineOf(

@@ -10,6 +10,7 @@ export {
   type WriterProgram,
 } from './program.ts';
 export { sql } from './query-builder.ts';
+export { reusableStatement } from './reusable-statement.ts';
 export { STORAGE_ERRORS, StorageError, type StorageErrorCode } from './storage-error.ts';
 export type { TransactionMemory } from './transaction-memory.ts';
 export {

@@ -53,27 +53,35 @@ function anchorsOf(shapes: readonly TokenShape[]): Anchors {
     }),
   );
   const matcher = createByteMatcher(patterns);
-  const endingIn = new Map<number, Anchor[]>();
-  for (const [label, { bytes }] of patterns.entries()) {
-    for (const state of statesEndingWith(matcher, patterns, bytes)) {
-      endingIn.set(state, [...(endingIn.get(state) ?? []), anchors[label] as Anchor]);
-    }
-  }
-  return { matcher, endingIn };
+  return { matcher, endingIn: endingsOf(matcher, patterns, anchors) };
 }
 
 /** The matcher tells of the longest pattern that ends; shorter ones may end at the same byte. */
-function statesEndingWith(matcher: ByteMatcher, patterns: readonly BytePattern[], bytes: Uint8Array): Set<number> {
-  const states = new Set<number>();
-  for (const pattern of patterns) {
+function endingsOf(
+  matcher: ByteMatcher,
+  patterns: readonly BytePattern[],
+  anchors: readonly Anchor[],
+): ReadonlyMap<number, readonly Anchor[]> {
+  const byText = Map.groupBy(patterns.keys(), (label) => latin1(patterns[label]?.bytes));
+  const endingIn = new Map<number, readonly Anchor[]>();
+  for (const { bytes } of patterns) {
     let state = 0;
-    for (const [index, byte] of pattern.bytes.entries()) {
+    for (const [index, byte] of bytes.entries()) {
       state = step(matcher, state, byte);
-      const read = pattern.bytes.subarray(0, index + 1);
-      if (Buffer.from(read.subarray(-bytes.length)).equals(bytes)) states.add(state);
+      if (endingIn.has(state)) continue;
+      const read = latin1(bytes.subarray(0, index + 1));
+      const labels = Array.from(read, (_, from) => byText.get(read.slice(from)) ?? []).flat();
+      endingIn.set(
+        state,
+        labels.toSorted((one, other) => one - other).map((label) => anchors[label] as Anchor),
+      );
     }
   }
-  return states;
+  return endingIn;
+}
+
+function latin1(bytes: Uint8Array = new Uint8Array()): string {
+  return Buffer.from(bytes).toString('latin1');
 }
 
 /** Enough to see an escape sequence that colours what follows. */

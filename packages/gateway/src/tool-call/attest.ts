@@ -1,9 +1,10 @@
 import type { Body, Journal, ToolAttestation } from '@palyra/journal';
 import type { ActivePolicies } from '@palyra/policy';
 import { canonicalJson, type JsonValue } from '@palyra/primitives';
-import { type Database, type Step, statement } from '@palyra/storage';
+import type { Database, Step } from '@palyra/storage';
 import type { Redactor } from '../redact/create-redactor.ts';
-import type { CallRow, GatewaySchema } from '../store/gateway-schema.ts';
+import { type CallStatements, callStatements } from '../store/call-statements.ts';
+import type { GatewaySchema } from '../store/gateway-schema.ts';
 import { type AttestedFacts, attestedFacts, knownFacts } from './attested-facts.ts';
 import type { CallEnd, RecordedDecision, RefusedCall } from './call-end.ts';
 import { type CallLedger, idsOf, type LastDecision } from './call-ledger.ts';
@@ -22,9 +23,10 @@ export interface AttestDeps {
 
 /** One attestation for every end, durable before anybody is told. */
 export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
+  const statements = callStatements(deps.database);
   return async (_opened, end, ledger) => {
     const { call } = ledger;
-    const { journal, database, policy, redactor, owner } = deps;
+    const { journal, policy, redactor, owner } = deps;
     if (ledger.last === undefined && end.kind === 'refused') await ledger.decided(decisionOf(end), policy.current());
     const last = ledger.last as LastDecision;
     const output = end.kind === 'executed' ? outputOf(end.result, redactor) : undefined;
@@ -38,7 +40,7 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
     const attested = await ledger.attest({
       facts,
       drafts: [{ kind: 'outcome', data: outcomeData(call, end, body) }],
-      steps: endSteps(ledger, end, { database, kept, body, owner }),
+      steps: endSteps(ledger, end, { statements, kept, body, owner }),
     });
     if (end.kind === 'refused') call.run.budget.refuse();
     call.reservation?.free();
@@ -116,7 +118,8 @@ function shownApproval(approval: NonNullable<ToolAttestation['approval']>): NonN
   };
 }
 
-interface Ending extends Pick<AttestDeps, 'database' | 'owner'> {
+interface Ending extends Pick<AttestDeps, 'owner'> {
+  readonly statements: CallStatements;
   /** What is told again to the same key. */
   readonly kept: Unattested;
   readonly body: Body | undefined;
@@ -126,42 +129,25 @@ interface Ending extends Pick<AttestDeps, 'database' | 'owner'> {
 function endSteps(
   { call, hasIntent }: CallLedger,
   end: CallEnd,
-  { database, owner, kept, body }: Ending,
+  { statements: { countRefusal, endCall, insertCall }, owner, kept, body }: Ending,
 ): readonly Step[] {
-  const { write } = database;
-  const told: Pick<CallRow, 'state' | 'result' | 'output'> = {
-    state: 'ended',
-    result: canonicalJson({ ...kept }),
-    output: body?.commitment ?? null,
-  };
-  if (end.kind === 'executed' || hasIntent) {
-    return [
-      statement(
-        write.updateTable('gateway_calls').set(told).where('id', '=', call.id).where('state', '=', 'executing'),
-        { rows: 1 },
-      ),
-    ];
-  }
-  const countRefusal = statement(
-    write
-      .updateTable('gateway_runs')
-      .set((eb) => ({ refused: eb('refused', '+', 1) }))
-      .where('id', '=', call.run.id),
-    { rows: 1 },
-  );
+  const told = { result: canonicalJson({ ...kept }), output: body?.commitment ?? null };
+  if (end.kind === 'executed' || hasIntent) return [endCall({ id: call.id, ...told })];
+  const counted = countRefusal({ run: call.run.id });
   // A question that is open is asked again with the same key.
-  if (end.code === 'gateway.approval_pending') return [countRefusal];
+  if (end.code === 'gateway.approval_pending') return [counted];
   const row = {
     id: call.id,
     run: call.run.id,
     key: call.proposed.key ?? null,
     input: call.input.commitment,
     tool: call.toolName,
+    state: 'ended',
     owner,
     facts: canonicalJson(knownFacts(call) as unknown as JsonValue),
     ...told,
-  };
-  return [countRefusal, statement(write.insertInto('gateway_calls').values(row), { rows: 1 })];
+  } as const;
+  return [counted, insertCall(row)];
 }
 
 function attestationOf(

@@ -9,6 +9,7 @@ import {
 import type { PolicySet } from '@palyra/policy';
 import { canonicalJson, type JsonValue } from '@palyra/primitives';
 import type { Notification, Step } from '@palyra/storage';
+import type { OpenRun } from '../runs/open-run.ts';
 import { snapshotOf } from '../tool-call-config.ts';
 import type { RecordedDecision } from './call-end.ts';
 import type { DecidedCall, OpenedCall } from './decided-call.ts';
@@ -94,7 +95,7 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
   const under = async (decision: RecordedDecision, policies: DecidingPolicies): Promise<LastDecision> => ({
     decision,
     policySet: policies.digest,
-    snapshot: await journal.putSnapshot(snapshotOf(call.run, policies)),
+    snapshot: await snapshotUnder(call.run, policies, journal),
   });
   const decisionDraft = ({ decision: made, policySet, snapshot }: LastDecision): CallerDraft => ({
     kind: 'decision',
@@ -149,6 +150,19 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
       throw new JournalError('journal.not_recorded', 'The call was attested by somebody else.');
     },
   };
+}
+
+/** The last one of each run: neither its configuration nor the catalogue changes while it is open. */
+const snapshots = new WeakMap<OpenRun, { readonly policies: DecidingPolicies; readonly digest: Promise<string> }>();
+
+function snapshotUnder(run: OpenRun, policies: DecidingPolicies, journal: Journal): Promise<string> {
+  const known = snapshots.get(run);
+  if (known?.policies === policies) return known.digest;
+  const digest = journal.putSnapshot(snapshotOf(run, policies));
+  snapshots.set(run, { policies, digest });
+  // One that could not be written is tried again by the next call.
+  digest.catch(() => snapshots.delete(run));
+  return digest;
 }
 
 /** In every entry of a call. */

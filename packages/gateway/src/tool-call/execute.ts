@@ -37,7 +37,8 @@ export function createExecute({ clock }: { readonly clock: Clock }): (call: Perm
       };
     } finally {
       call.signal.removeEventListener('abort', cancel);
-      timer.abort();
+      // With a word, or an exception with its stack is made of it, for nobody.
+      timer.abort('over');
     }
   };
 }

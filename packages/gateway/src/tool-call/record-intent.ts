@@ -1,7 +1,8 @@
 import type { Journal } from '@palyra/journal';
 import { type Clock, canonicalJson, type JsonValue } from '@palyra/primitives';
-import { type Database, statement } from '@palyra/storage';
+import type { Database } from '@palyra/storage';
 import { draftsOf } from '../approval-drafts.ts';
+import { callStatements } from '../store/call-statements.ts';
 import type { GatewaySchema } from '../store/gateway-schema.ts';
 import { intendedFacts } from './attested-facts.ts';
 import { type RefusedCall, refusedBy } from './call-end.ts';
@@ -18,6 +19,7 @@ export interface RecordIntentDeps {
 /** One commit: decision, intent, the approval used up, the call counted, and the row by which a restart finds it. */
 export function createRecordIntent(deps: RecordIntentDeps): ToolCallSteps['recordIntent'] {
   const { journal, database, clock, owner } = deps;
+  const { countCall, insertCall } = callStatements(database);
   return async (call, ledger) => {
     const { run, proposed, permit, decision, under, plan } = call;
     ledger.follow(call);
@@ -28,37 +30,25 @@ export function createRecordIntent(deps: RecordIntentDeps): ToolCallSteps['recor
     }
     const approvalSteps = permit?.steps ?? [];
     const made = await ledger.underWhat(decision, under);
-    const { write } = database;
-    const countCall = statement(
-      write
-        .updateTable('gateway_runs')
-        .set((eb) => ({ calls: eb('calls', '+', 1) }))
-        .where('id', '=', run.id)
-        .where('state', '=', 'open')
-        .whereRef('calls', '<', 'max_calls'),
-      { rows: 1 },
-    );
-    const openCall = statement(
-      write.insertInto('gateway_calls').values({
-        id: call.id,
-        run: run.id,
-        key: proposed.key ?? null,
-        input: call.input.commitment,
-        tool: call.toolName,
-        state: 'executing',
-        owner,
-        facts: canonicalJson(intendedFacts(call, made) as unknown as JsonValue),
-        result: null,
-        output: null,
-      }),
-      { rows: 1 },
-    );
+    const facts = canonicalJson(intendedFacts(call, made) as unknown as JsonValue);
+    const row = {
+      id: call.id,
+      run: run.id,
+      key: proposed.key ?? null,
+      input: call.input.commitment,
+      tool: call.toolName,
+      state: 'executing',
+      owner,
+      facts,
+      result: null,
+      output: null,
+    } as const;
     const recorded = await ledger.intended({
       made,
       executor: plan.executor,
       plan: plan.printed,
       drafts: await draftsOf(permit?.events ?? [], (text) => journal.bodies.prepare(text)),
-      steps: [...approvalSteps, countCall, openCall],
+      steps: [...approvalSteps, countCall({ run: run.id }), insertCall(row)],
       notifications: permit?.notifications ?? [],
     });
     if (recorded.kind === 'conflict') return whatConflicts(recorded.step - approvalSteps.length);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import type { RandomBytes } from '@palyra/primitives/browser';
 import { SALT_BYTES } from '../format/commitment.ts';
 import { openSpillFile, type SpillFile } from './spill-file.ts';
@@ -56,6 +56,9 @@ export function createBodyPreparer(deps: BodyPreparerDeps): BodyPreparer {
   return {
     async prepare(source) {
       const salt = random(SALT_BYTES);
+      // Nearly all of them, several in every call: nobody can change a text meanwhile, and it needs no place to grow.
+      if (typeof source === 'string' && 3 * source.length <= Math.min(inlineBytes, maxBytes))
+        return shortText(source, salt);
       const keeper = createKeeper(salt, place);
       let totalBytes = 0;
       try {
@@ -72,6 +75,12 @@ export function createBodyPreparer(deps: BodyPreparerDeps): BodyPreparer {
       }
     },
   };
+}
+
+function shortText(text: string, salt: Uint8Array): Body {
+  const content = new TextEncoder().encode(text);
+  const commitment = hash('sha256', Buffer.concat([salt, content]), 'hex');
+  return { commitment, salt, bytes: content.length, totalBytes: content.length, content };
 }
 
 interface Place {

@@ -49,18 +49,27 @@ export function writeAttestation(attestation: ToolAttestation): Uint8Array {
     predicateType: PREDICATE_TYPE,
     predicate: attestation,
   };
+  // Written first: that refuses everything that could be something else when it is looked at again.
   const payload = utf8(canonical(written));
-  // What was written is checked, not what was given: it is the former that will be signed.
-  readAttestation(payload);
+  requireSmall(payload);
+  checkStatement(written);
   return payload;
 }
 
 /** Throws `journal.invalid_envelope` for anything but what `writeAttestation` gives. */
 export function readAttestation(payload: Uint8Array): ToolAttestation {
-  if (payload.length > MAX_PAYLOAD) throw invalid(`is longer than ${MAX_PAYLOAD} bytes.`);
+  requireSmall(payload);
   // SECURITY: T-31 — one spelling, or what is signed here could be read as something else elsewhere.
   const value = parseCanonical(textOf(payload) ?? '');
   if (value === undefined) throw invalid('is not canonical JSON.');
+  return checkStatement(value);
+}
+
+function requireSmall({ length }: Uint8Array): void {
+  if (length > MAX_PAYLOAD) throw invalid(`is longer than ${MAX_PAYLOAD} bytes.`);
+}
+
+function checkStatement(value: unknown): ToolAttestation {
   const found = checkShape(value, statement, (what) => invalid(`is malformed. ${what}`));
   const { predicate } = found;
   const expected = subjectOf(predicate);

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { renderMigrations } from '../migration.ts';
 import type { LoadedProgram, WriterProgram } from '../program.ts';
 import type { CommitUnit } from '../unit.ts';
+import { openBell } from './bell.ts';
 import { openForWriting } from './connection.ts';
 import { sqliteBuilder } from './dialect.ts';
 import { migrate, NOTIFICATIONS_MIGRATION, SQLITE_TYPES } from './migrate.ts';
@@ -36,6 +37,7 @@ async function makeWriter() {
     programs: new Map(loaded),
     build: sqliteBuilder(),
     origin: 'me',
+    bell: openBell(options.path),
   });
   const run = (name: string, input: object = {}) => {
     const unit: CommitUnit = { steps: [{ kind: 'program', name, input }] };

@@ -1,6 +1,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { loadPrograms } from '../program.ts';
 import { StorageError, toErrorData } from '../storage-error.ts';
+import { openBell } from './bell.ts';
 import type { UnitResult } from './commit-batch.ts';
 import { openForWriting } from './connection.ts';
 import { sqliteBuilder } from './dialect.ts';
@@ -32,7 +33,15 @@ try {
   const opened = openForWriting(data);
   if (data.migrations !== undefined) migrate(opened, data.migrations);
   opened.close();
-  serve(createWriter({ programs, build: sqliteBuilder(), origin: data.origin, open: openAgain }));
+  serve(
+    createWriter({
+      programs,
+      build: sqliteBuilder(),
+      origin: data.origin,
+      open: openAgain,
+      bell: openBell(data.path),
+    }),
+  );
   send({ kind: 'ready' });
 } catch (error) {
   send({ kind: 'failed', error: toErrorData(sqliteFault(error)) });

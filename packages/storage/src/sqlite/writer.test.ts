@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { createTemporaryHome } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 import { renderMigrations } from '../migration.ts';
+import { openBell } from './bell.ts';
 import { openForWriting } from './connection.ts';
 import { sqliteBuilder } from './dialect.ts';
 import { migrate, NOTIFICATIONS_MIGRATION, SQLITE_TYPES } from './migrate.ts';
@@ -29,7 +30,8 @@ async function failingDisk() {
     };
     return { ...connection, requireInPlace: () => undefined };
   };
-  const writer = createWriter({ open, programs: new Map(), build: sqliteBuilder(), origin: 'me' });
+  const bell = openBell(options.path);
+  const writer = createWriter({ open, bell, programs: new Map(), build: sqliteBuilder(), origin: 'me' });
   const end = async () => {
     writer.close();
     await home[Symbol.asyncDispose]();

@@ -1,6 +1,7 @@
 import type { UnitPrograms } from '../run-unit.ts';
 import { StorageError } from '../storage-error.ts';
 import type { CommitUnit } from '../unit.ts';
+import type { Bell } from './bell.ts';
 import { type BatchResult, commitBatch } from './commit-batch.ts';
 import type { Connection } from './connection.ts';
 import { createKeptMemories, type KeptMemories } from './kept-memories.ts';
@@ -19,6 +20,7 @@ export interface WriterDeps extends UnitPrograms {
   readonly origin: string;
   /** Throws `StorageError`. */
   open(): WriterConnection;
+  readonly bell: Bell;
 }
 
 export interface WriterConnection extends Connection {
@@ -31,7 +33,7 @@ const KEPT_NOTIFICATIONS = 20_000;
 const COMMITS_BETWEEN_PRUNINGS = 1000;
 
 /** Commits batches on a connection that it replaces after the disk failed. Throws what `open` throws the first time. */
-export function createWriter({ open, ...context }: WriterDeps): Writer {
+export function createWriter({ open, bell, ...context }: WriterDeps): Writer {
   const reopen = (): OpenWriter => {
     const connection = open();
     return { connection, kept: createKeptMemories(connection, context.programs) };
@@ -56,6 +58,7 @@ export function createWriter({ open, ...context }: WriterDeps): Writer {
         current ??= reopen();
         current.connection.requireInPlace();
         const result = commitBatch(units, { ...context, ...current });
+        if (tellsSomething(units, result)) bell.ring();
         commits += 1;
         if (commits % COMMITS_BETWEEN_PRUNINGS === 0) prune(current.connection);
         return result;
@@ -81,9 +84,16 @@ export function createWriter({ open, ...context }: WriterDeps): Writer {
       });
     },
     close() {
+      bell.close();
       current?.connection.close();
     },
   };
+}
+
+function tellsSomething(units: readonly CommitUnit[], { sealed }: BatchResult): boolean {
+  return (
+    sealed.length > 0 || units.some(({ notifications }) => notifications !== undefined && notifications.length > 0)
+  );
 }
 
 interface OpenWriter {
