@@ -1,5 +1,5 @@
 // T-04: between the plan that somebody approved and its execution the bytes are exchanged. T-03: or where a path leads.
-import { existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayToolsPlace, makeGatewayToolsPlace } from '../integration/gateway-tools-place.ts';
@@ -16,10 +16,19 @@ afterAll(async () => {
   await place.close();
 });
 
+async function bound(planning: ReturnType<GatewayToolsPlace['plan']>): ReturnType<GatewayToolsPlace['plan']> {
+  const plan = await planning;
+  if (plan.kind === 'planned') await plan.bind();
+  return plan;
+}
+
 test('a script that was swapped after it was approved does not run', async () => {
   place.put('script.sh', '#!/bin/sh\necho approved\n', 0o755);
-  const plan = await place.plan('palyra.process.run', { argv: ['./script.sh'] });
+  const plan = await bound(place.plan('palyra.process.run', { argv: ['./script.sh'] }));
+  const unseen = await place.plan('palyra.process.run', { argv: ['./script.sh'] });
   place.put('script.sh', '#!/bin/sh\necho evil > ran\n', 0o755);
+  // Nor does one that nobody bound while it was shown: looking for its bytes now would find others.
+  expect(await place.execute('palyra.process.run', unseen, APPROVED)).toMatchObject({ code: 'sandbox.not_bindable' });
   expect(await place.execute('palyra.process.run', plan, APPROVED)).toMatchObject({
     kind: 'refused',
     code: 'sandbox.changed_since_approved',
@@ -31,15 +40,16 @@ test('what cannot be tied to its bytes runs only where nobody looks at it, and n
   place.put('huge', '#!/bin/sh\n', 0o755);
   truncateSync(join(place.workspace, 'huge'), 129 * 1024 * 1024);
   const plan = await place.plan('palyra.process.run', { argv: ['./huge'] });
-  expect(plan).toMatchObject({ kind: 'planned', bound: [], notBound: [expect.stringContaining('too large')] });
+  // What is asked is bound first, whichever policy asks: `approve` ends here.
+  expect(plan.kind === 'planned' && (await plan.bind())).toMatchObject({
+    kind: 'refused',
+    code: 'sandbox.not_bindable',
+    message: expect.stringContaining('too large'),
+  });
   expect(await place.execute('palyra.process.run', plan, APPROVED)).toMatchObject({
     kind: 'refused',
     code: 'sandbox.not_bindable',
   });
-  mkdirSync(join(place.base, 'other'));
-  const leaving = place.processRun({ readOnlyPaths: [join(place.base, 'other')] });
-  const at = { runId: 'R0', callId: 'C0', workspace: place.workspace, timeoutMs: 20_000 };
-  expect(await leaving.plan({ argv: ['./huge'] }, at)).toMatchObject({ kind: 'refused', code: 'sandbox.not_bindable' });
   rmSync(join(place.workspace, 'huge'));
 });
 

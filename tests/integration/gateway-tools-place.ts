@@ -88,7 +88,9 @@ export async function makeGatewayToolsPlace(pool: SandboxOptions['pool'] = 'off'
       return plan(parsed.value, { runId, callId: `C${calls}`, workspace, timeoutMs: 20_000 });
     },
     async call(name, input, options = {}) {
-      return place.execute(name, await place.plan(name, input, options.runId), options);
+      const plan = await place.plan(name, input, options.runId);
+      if (options.needsBoundBytes === true && plan.kind === 'planned') await plan.bind();
+      return place.execute(name, plan, options);
     },
     execute: (name, plan, options) => executePlan(toolOf(name), plan, options),
     processRun: (changes, deps = {}) =>

@@ -51,8 +51,8 @@ export interface ToolPlan {
   readonly capabilities: readonly Capability[];
   readonly enforced: CallFacts['enforced'];
   readonly declared: CallFacts['declared'];
-  readonly bound: readonly BoundBytes[];
-  readonly notBound: readonly string[];
+  /** Which bytes would be used. Only asked for when a human must look: finding out takes as long as planning. */
+  bind(): Promise<BoundCall | ToolRefusal>;
   /** Of everything that the sandbox would be: equal digests are equal boxes. */
   readonly profile: Sha256Hex;
   readonly shown: ShownAction;
@@ -66,6 +66,15 @@ export interface ToolPlan {
   /** The tool's own; only its `execute` looks at it. */
   readonly prepared: unknown;
 }
+
+/** What a human's yes is bound to, and what it cannot be bound to. */
+export interface BoundCall {
+  readonly kind: 'bound';
+  readonly bound: readonly BoundBytes[];
+  readonly notBound: readonly string[];
+}
+
+export const BOUND_TO_NOTHING: BoundCall = { kind: 'bound', bound: [], notBound: [] };
 
 export interface ToolRefusal {
   readonly kind: 'refused';

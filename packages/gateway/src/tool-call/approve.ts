@@ -31,7 +31,10 @@ export function createApprove(deps: ApproveDeps): ToolCallSteps['approve'] {
     for (let tries = 0; tries < MOST_DECISIONS; tries += 1) {
       if (call.decision.kind === 'allow') return passed(permit(call));
 
-      const question = questionOf(call);
+      const bound = await call.plan.bind();
+      // SECURITY: T-02 — nobody is asked about what could not be run as it was approved.
+      if (bound.kind === 'refused') return bound;
+      const question = questionOf(call, bound);
       const standing = await deps.approvals.covering(question);
       if (standing.kind === 'permitted') return decideAgain(call, standing, deps);
 

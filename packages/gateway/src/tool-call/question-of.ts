@@ -1,9 +1,11 @@
 import { PLAIN_NEEDS, type Question } from '@palyra/approvals';
+import type { BoundCall } from '../catalog/tool.ts';
 import type { DecidedCall } from './decided-call.ts';
 import { effectsOf } from './effects-of.ts';
 
 /** What a human is asked about a call: all of it is the server's own knowledge, but for the agent's reason. */
-export function questionOf({ id, run, proposed, tool, plan, decision, under }: DecidedCall): Question {
+export function questionOf(call: DecidedCall, { bound, notBound }: BoundCall): Question {
+  const { id, run, proposed, tool, plan, decision, under } = call;
   const { approvers, assurance, offer, approvalTtlMs } = decision.obligations;
   const { enforced } = plan;
   return {
@@ -13,7 +15,7 @@ export function questionOf({ id, run, proposed, tool, plan, decision, under }: D
     subject: {
       action: `${tool.metadata.name}@${tool.metadata.version}`,
       arguments: plan.arguments,
-      bound: plan.bound,
+      bound,
       skill: null,
       profile: plan.profile,
       workspace: run.workspace.id,
@@ -32,7 +34,7 @@ export function questionOf({ id, run, proposed, tool, plan, decision, under }: D
       tier: enforced.tier,
       outsidePaths: enforced.outsidePaths,
       protectedPaths: enforced.protectedPaths,
-      notBound: plan.notBound,
+      notBound,
       agentSays: proposed.agentSays ?? null,
     },
     needs: {

@@ -1,5 +1,5 @@
 import { canonicalJson, type JsonObject, sha256OfJson } from '@palyra/primitives';
-import type { ExecutionFacts, ToolMetadata, ToolPlan } from '../catalog/tool.ts';
+import { BOUND_TO_NOTHING, type ExecutionFacts, type ToolMetadata, type ToolPlan } from '../catalog/tool.ts';
 
 const EXECUTOR = 'built_in';
 
@@ -29,8 +29,7 @@ export function builtInPlan({ name, capabilities }: ToolMetadata, input: JsonObj
     capabilities,
     enforced: REACHES_NOTHING,
     declared: { arguments: [], hosts: [], paths: [] },
-    bound: [],
-    notBound: [],
+    bind: async () => BOUND_TO_NOTHING,
     profile: sha256OfJson({ tier: EXECUTOR }),
     shown: { kind: 'call', name, arguments: canonicalJson(input) },
     cwd: null,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, canonicalJson, type JsonObject, type Sha256Hex, sha256OfJson } from '@palyra/primitives';
 import type { SandboxProfile } from '@palyra/sandbox';
-import type { CallPlace, Tool, ToolMetadata, ToolPlan, ToolRefusal } from '../catalog/tool.ts';
+import type { BoundCall, CallPlace, Tool, ToolMetadata, ToolPlan, ToolRefusal } from '../catalog/tool.ts';
 import { boxFor } from '../file-tools/box-for.ts';
 import type { FileTools, Inspection } from '../file-tools/create-file-tools.ts';
 import { FILE_TOOLS, type FileTool } from '../file-tools/file-tool-list.ts';
@@ -123,8 +123,11 @@ function planOf(question: PlanQuestion): ToolPlan {
     capabilities: tool.capabilities,
     enforced: enforcedBy(question),
     declared: { arguments: [], hosts: [], paths: inspected.paths.map((path) => join(place.workspace, path)) },
-    bound: boundOf(question),
-    notBound: tool.capabilities.length > 0 ? [] : ['What the files hold when they are read.'],
+    bind: async () => ({
+      kind: 'bound',
+      bound: boundOf(question),
+      notBound: tool.capabilities.length > 0 ? [] : ['What the files hold when they are read.'],
+    }),
     profile: profileDigest,
     shown: shownOf(question),
     cwd: null,
@@ -158,7 +161,7 @@ function enforcedBy({ tool, place, inspected }: PlanQuestion): ToolPlan['enforce
 }
 
 /** What the files will hold; of secret-shaped ones only what is in the arguments, which are bound anyway. */
-function boundOf({ inspected }: PlanQuestion): ToolPlan['bound'] {
+function boundOf({ inspected }: PlanQuestion): BoundCall['bound'] {
   return (inspected.changes?.files ?? []).flatMap(({ path, after }) =>
     after.kind === 'file' ? [{ name: path, sha256: after.sha256 as Sha256Hex }] : [],
   );

@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS, type Planning, type SandboxProfile } from '@palyra/sandbox';
 import { expect, test } from 'vitest';
 import type { ProcessCommand } from './process-command.ts';
-import { declaredBy, enforcedBy, leavesTheBox } from './process-facts.ts';
+import { declaredBy, enforcedBy } from './process-facts.ts';
 
 type Planned = Extract<Planning, { kind: 'planned' }>;
 
@@ -88,16 +88,6 @@ test('hosts are those of the profile, with what is known of them', () => {
     registryHosts: ['packages.example:443'],
     privateHosts: ['10.0.0.1:80'],
   });
-});
-
-test('whatever is more than the box leaves it', () => {
-  const leaves = (changes: Partial<SandboxProfile>) => leavesTheBox(factsOf(processWith(changes)));
-  expect(leaves({})).toBe(false);
-  expect(leaves({ tier: 'B' })).toBe(true);
-  expect(leaves({ egress: { mode: 'none', hosts: [] } })).toBe(true);
-  expect(leaves({ egress: { mode: 'strict', hosts: ['a.example:443'] } })).toBe(true);
-  expect(leaves({ readOnlyPaths: ['/data'] })).toBe(true);
-  expect(leaves({ protection: { lifted: ['/work/.envrc'] } })).toBe(true);
 });
 
 test('the words of the command are said, and nothing more is made of them', () => {

@@ -45,12 +45,6 @@ export function declaredBy({ command }: ProcessCommand, { survey }: Planned): To
   };
 }
 
-/** Asked about by every preset but the loosest; what it would run must be bound to its bytes then. */
-export function leavesTheBox(enforced: ToolPlan['enforced']): boolean {
-  const { tier, egress, hosts, outsidePaths, protectedPaths } = enforced;
-  return tier !== 'C' || egress !== 'strict' || hosts.length + outsidePaths.length + protectedPaths.length > 0;
-}
-
 function rootsOf(
   { profile }: ProcessCommand,
   { plan, survey }: Planned,

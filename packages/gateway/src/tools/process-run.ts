@@ -1,9 +1,9 @@
 import { canonicalJson, type JsonObject, type JsonValue, type Sha256Hex, sha256OfJson } from '@palyra/primitives';
 import type { Binding, Limits, Refusal, Sandbox, SandboxProfile } from '@palyra/sandbox';
-import type { ExecuteContext, Tool, ToolMetadata, ToolPlan, ToolRefusal } from '../catalog/tool.ts';
+import type { BoundCall, ExecuteContext, Tool, ToolMetadata, ToolPlan, ToolRefusal } from '../catalog/tool.ts';
 import type { Redactor } from '../redact/create-redactor.ts';
 import { commandOf, PROCESS_INPUT, type ProcessCommand, type ProcessInput } from './process-command.ts';
-import { declaredBy, enforcedBy, leavesTheBox } from './process-facts.ts';
+import { declaredBy, enforcedBy } from './process-facts.ts';
 import { endOf, toolResultOf } from './process-result.ts';
 import { timeIsOver } from './time-is-over.ts';
 
@@ -32,8 +32,8 @@ const METADATA: ToolMetadata = {
 
 interface Prepared {
   readonly process: ProcessCommand;
-  /** Why it cannot be bound: then it runs only where nobody has to look at it. */
-  readonly binding: Binding | Refusal;
+  /** Made when somebody must look at it. Refused: then it runs only where nobody has to. */
+  readonly binding: { made?: Promise<Binding | Refusal> };
 }
 
 export function createProcessRun(deps: ProcessRunDeps): Tool {
@@ -47,23 +47,26 @@ export function createProcessRun(deps: ProcessRunDeps): Tool {
       const planned = sandbox.plan(command, profile);
       if (planned.kind === 'refused') return asRefusal(planned);
       const enforced = enforcedBy({ process, planned, registryHosts: deps.registryHosts ?? [] });
-      const binding = await sandbox.bind(command, profile);
-      // SECURITY: T-02 — nobody is asked about what could not be run as it was approved.
-      if (binding.kind === 'refused' && leavesTheBox(enforced)) return asRefusal(binding);
       const facts = { enforced, declared: declaredBy(process, planned), executor: planned.plan.executor };
-      return planOf({ process, binding }, facts);
+      const binding: Prepared['binding'] = {};
+      const bind = async () => {
+        binding.made ??= sandbox.bind(command, profile);
+        return boundOf(await binding.made);
+      };
+      return planOf({ process, binding }, { ...facts, bind });
     },
     async execute({ plan, needsBoundBytes }, context) {
       const { process, binding } = plan.prepared as Prepared;
       // SECURITY: T-04 — what somebody looked at runs as these bytes or not at all.
-      if (needsBoundBytes && binding.kind === 'refused') return asRefusal(binding);
+      const bound = needsBoundBytes ? await (binding.made ?? NOT_LOOKED_AT) : undefined;
+      if (bound?.kind === 'refused') return asRefusal(bound);
       const output = outputTo(context, redact);
       const result = await sandbox.run(process.command, process.profile, {
         signal: context.signal,
         onOutput: output.take,
         ...(process.stdin === undefined ? {} : { input: [Buffer.from(process.stdin)] }),
         // Without it a sandbox that waits already can take the command.
-        ...(needsBoundBytes && binding.kind === 'bound' ? { bound: binding } : {}),
+        ...(bound === undefined ? {} : { bound }),
       });
       await output.end(endOf(result));
       return toolResultOf({
@@ -75,10 +78,18 @@ export function createProcessRun(deps: ProcessRunDeps): Tool {
   };
 }
 
-type PlanFacts = Pick<ToolPlan, 'enforced' | 'declared' | 'executor'>;
+/** SECURITY: T-04 — bound before it is shown. Bytes that are looked for only now are not those. */
+const NOT_LOOKED_AT: Refusal = {
+  kind: 'refused',
+  code: 'sandbox.not_bindable',
+  message: 'The command was not bound to its bytes before it was approved.',
+  fix: 'Propose the call again.',
+};
+
+type PlanFacts = Pick<ToolPlan, 'enforced' | 'declared' | 'executor' | 'bind'>;
 
 function planOf(prepared: Prepared, facts: PlanFacts): ToolPlan {
-  const { process, binding } = prepared;
+  const { process } = prepared;
   const { command, profile } = process;
   const { egress, tier } = profile;
   const profileDigest = digestOf(process);
@@ -88,7 +99,6 @@ function planOf(prepared: Prepared, facts: PlanFacts): ToolPlan {
     arguments: argumentsOf(process),
     capabilities: isOpen ? ['process_exec', 'network'] : ['process_exec'],
     ...facts,
-    ...boundOf(binding),
     profile: profileDigest,
     shown: shownOf(process),
     cwd: command.cwd,
@@ -134,9 +144,10 @@ function shownOf(process: ProcessCommand): ToolPlan['shown'] {
   return { kind: 'call', name: METADATA.name, arguments: canonicalJson(argumentsOf(process)) };
 }
 
-function boundOf(binding: Binding | Refusal): Pick<ToolPlan, 'bound' | 'notBound'> {
-  if (binding.kind === 'refused') return { bound: [], notBound: [binding.message] };
+function boundOf(binding: Binding | Refusal): BoundCall | ToolRefusal {
+  if (binding.kind === 'refused') return asRefusal(binding);
   return {
+    kind: 'bound',
     bound: binding.files.map(({ path, sha256 }) => ({ name: path, sha256: sha256 as Sha256Hex })),
     notBound: binding.unbound.map(({ why }) => why),
   };
