@@ -25,6 +25,11 @@ export interface Redactor {
   redactStream(): ByteFilter;
   /** A copy with every text and key redacted; for prompts and records, whose structure stays as it is. */
   redactJson(value: JsonValue): JsonValue;
+  /**
+   * Held secrets only, for prompts. SECURITY: T-08 — whoever could make words look like a credential would else choose
+   * what the approver does not see.
+   */
+  maskHeld(text: string): string;
   /** Log lines on their way to `destination`. */
   redactLog(destination: LogDestination): LogDestination;
 }
@@ -41,17 +46,8 @@ export function createRedactor({ detect = 'well_known_shapes' }: RedactorOptions
   const redactStream = (): ByteFilter =>
     // SECURITY: T-24 — held secrets first: their masks say more, and no guess about shapes can cut one in two.
     detect === 'held_only' ? maskSecrets(held) : inOrder(maskSecrets(held), DETECTOR.detectTokens());
-  const redactBytes = (bytes: Uint8Array, how: 'whole' | 'cut' = 'whole'): Uint8Array => {
-    const filter = redactStream();
-    const written = filter.write(bytes);
-    const rest = filter.end(how);
-    return rest.length === 0 ? written : Buffer.concat([written, rest]);
-  };
-  const redactText = (text: string): string => {
-    const bytes = Buffer.from(text, 'utf8');
-    const redacted = redactBytes(bytes);
-    return bytes.equals(redacted) ? text : Buffer.from(redacted).toString('utf8');
-  };
+  const redactBytes: Redactor['redactBytes'] = (bytes, how = 'whole') => through(redactStream(), bytes, how);
+  const redactText = (text: string): string => textThrough(redactStream(), text);
   return {
     hold: held.hold,
     release: held.release,
@@ -59,8 +55,21 @@ export function createRedactor({ detect = 'well_known_shapes' }: RedactorOptions
     redactText,
     redactStream,
     redactJson: (value) => mapTexts(value, redactText),
+    maskHeld: (text) => textThrough(maskSecrets(held), text),
     redactLog: (destination) => ({ write: (line) => destination.write(redactText(line)) }),
   };
+}
+
+function through(filter: ByteFilter, bytes: Uint8Array, how: 'whole' | 'cut'): Uint8Array {
+  const written = filter.write(bytes);
+  const rest = filter.end(how);
+  return rest.length === 0 ? written : Buffer.concat([written, rest]);
+}
+
+function textThrough(filter: ByteFilter, text: string): string {
+  const bytes = Buffer.from(text, 'utf8');
+  const redacted = through(filter, bytes, 'whole');
+  return bytes.equals(redacted) ? text : Buffer.from(redacted).toString('utf8');
 }
 
 function inOrder(first: ByteFilter, second: ByteFilter): ByteFilter {

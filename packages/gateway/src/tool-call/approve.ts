@@ -2,11 +2,13 @@ import type { Answer, Approvals, Asked, Permit, Question } from '@palyra/approva
 import type { AttestedApproval } from '@palyra/journal';
 import type { ActivePolicies } from '@palyra/policy';
 import type { Clock } from '@palyra/primitives';
+import type { Redactor } from '../redact/create-redactor.ts';
 import { approvedBy, endedWithout } from './attested-approval.ts';
 import { type RefusedCall, refusedBy } from './call-end.ts';
 import type { CallLedger } from './call-ledger.ts';
 import { policyRequest } from './decide.ts';
 import type { DecidedCall } from './decided-call.ts';
+import { maskedQuestion } from './masked-question.ts';
 import { type PermittedCall, permit } from './permitted-call.ts';
 import { questionOf } from './question-of.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
@@ -15,6 +17,7 @@ export interface ApproveDeps {
   readonly approvals: Approvals;
   readonly policy: Pick<ActivePolicies, 'decide' | 'current'>;
   readonly clock: Clock;
+  readonly redactor: Pick<Redactor, 'maskHeld'>;
   /** What is done when nobody answers at once: wait for it, or come back with the same key. */
   readonly unattended: 'wait' | 'park' | 'deny';
 }
@@ -34,7 +37,7 @@ export function createApprove(deps: ApproveDeps): ToolCallSteps['approve'] {
       const bound = await call.plan.bind();
       // SECURITY: T-02 — nobody is asked about what could not be run as it was approved.
       if (bound.kind === 'refused') return bound;
-      const question = questionOf(call, bound);
+      const question = maskedQuestion(questionOf(call, bound), deps.redactor.maskHeld);
       const standing = await deps.approvals.covering(question);
       if (standing.kind === 'permitted') return decideAgain(call, standing, deps);
 
