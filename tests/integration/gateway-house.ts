@@ -73,6 +73,7 @@ export async function openHouse({
   });
   const journal = await openJournal({ database, keyDirectory, bodyDirectory });
   const logger = { ...quiet, child: () => logger };
+  let changed: (() => Promise<void>) | undefined;
   const policy = await createActivePolicies({
     directory: join(root, 'policies'),
     preset: 'coding',
@@ -80,6 +81,7 @@ export async function openHouse({
     clock: systemClock,
     logger,
     recordChange: () => undefined,
+    changed: () => void changed?.(),
   });
   const credentials = createFakeCredentials();
   const ada = credentials.issue('ada-laptop', { person: 'user:ada', device: DEVICE });
@@ -90,6 +92,7 @@ export async function openHouse({
     commit: commitWithJournal(journal, parseActor('daemon:palyrad')),
     ...createApprovalRecord(journal),
   });
+  changed = () => gateway.policiesChanged();
   const gateway = createGateway({
     database,
     journal: around(journal),

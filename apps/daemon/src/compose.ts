@@ -93,6 +93,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   );
   const database = started.adopt(await openStorage(options), (each) => each.close());
   const journal = await openJournal({ database, keyDirectory: home.identity, bodyDirectory: home.bodies, clock });
+  let gateway: Gateway | undefined;
   const policies = started.adopt(
     await createActivePolicies({
       directory: home.policies,
@@ -101,6 +102,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       clock,
       logger,
       recordChange: (change) => recordChange(journal, change),
+      changed: () => void gateway?.policiesChanged().catch((error: unknown) => logger.error({ error }, NOT_REDECIDED)),
       ...(config.policy.auto_apply ? { watch: watchDirectory } : {}),
     }),
     (each) => each.close(),
@@ -123,7 +125,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const catalog = createCatalog(
     createBuiltinTools({ sandbox, profileFor, redact: redactor, fileTools, changes, clock }),
   );
-  const gateway = started.adopt(
+  gateway = started.adopt(
     createGateway({
       database,
       journal,
@@ -154,6 +156,8 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
     close: () => all.disposeAsync(),
   };
 }
+
+const NOT_REDECIDED = 'Questions that were asked under the policies of before could not be decided anew.';
 
 /** Nothing is kept from its allowlist, and every capability is sensitive. */
 const EVERYTHING = {

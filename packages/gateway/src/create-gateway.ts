@@ -16,6 +16,7 @@ import { createExecute } from './tool-call/execute.ts';
 import type { Caller } from './tool-call/proposed-call.ts';
 import { createRecordIntent } from './tool-call/record-intent.ts';
 import type { ToolCallSteps } from './tool-call/run-tool-call.ts';
+import { redecideWaiting } from './tool-call/waiting-calls.ts';
 import type { ToolCallConfig } from './tool-call-config.ts';
 
 /** Where calls come in. Runs belong to the credential that began them. */
@@ -26,6 +27,8 @@ export interface Gateway {
   resumeRun(caller: Caller, id: RunId): Promise<Run>;
   /** Calls that were under way when this process last ended: attested as `unknown_outcome`. Returns their ids. */
   settleInterrupted(): Promise<readonly string[]>;
+  /** Decides anew what humans are being asked. To be called after every change of the policies. */
+  policiesChanged(): Promise<void>;
   /** Cancels every run of this process and waits for their calls. */
   close(): Promise<void>;
 }
@@ -48,7 +51,8 @@ export interface GatewayDeps {
 
 export function createGateway(deps: GatewayDeps): Gateway {
   const { clock = systemClock, redactor = createRedactor(), unattended = 'wait' } = deps;
-  const all = { ...deps, clock, redactor, unattended, ids: deps.ids ?? createIdSource({ now: clock.now }) };
+  const ids = deps.ids ?? createIdSource({ now: clock.now });
+  const all = { ...deps, clock, redactor, unattended, ids, waiting: new Map() };
   const steps: ToolCallSteps = {
     admit: createAdmit(all),
     decide: createDecide(all),
@@ -62,6 +66,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     startRun: (caller, request) => runs.start(caller, request),
     resumeRun: (caller, id) => runs.resume(caller, id),
     settleInterrupted: () => settleInterrupted(all),
+    policiesChanged: () => redecideWaiting(all),
     close: () => runs.close(),
   };
 }

@@ -46,6 +46,8 @@ export interface ActivePoliciesDeps {
   readonly logger: Logger;
   /** Durable before the set decides anything; when it throws, the previous set stays. */
   recordChange(change: PolicyChange): Promise<void> | void;
+  /** Told when the set decides, the first one not: what hangs on its answers can be looked at again. Must not throw. */
+  changed?(change: PolicyChange): void;
   /** Present: edits are applied by themselves, as `policy.auto_apply` asks for. */
   readonly watch?: WatchDirectory;
 }
@@ -63,6 +65,7 @@ export async function createActivePolicies(deps: ActivePoliciesDeps): Promise<Ac
     // SECURITY: T-09 — one assignment: no decision sees half of one set and half of another, nor none at all.
     active = next;
     retired.loaded.close();
+    deps.changed?.(next.change);
     return next.change;
   };
   // One at a time, or the older of two edits could be the one that stays.

@@ -12,11 +12,13 @@ import { maskedQuestion } from './masked-question.ts';
 import { type PermittedCall, permit } from './permitted-call.ts';
 import { questionOf } from './question-of.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
+import type { WaitingCalls } from './waiting-calls.ts';
 
 export interface ApproveDeps {
   readonly approvals: Approvals;
   readonly policy: Pick<ActivePolicies, 'decide' | 'current'>;
   readonly clock: Clock;
+  readonly waiting: WaitingCalls;
   readonly redactor: Pick<Redactor, 'maskHeld'>;
   /** What is done when nobody answers at once: wait for it, or come back with the same key. */
   readonly unattended: 'wait' | 'park' | 'deny';
@@ -74,7 +76,10 @@ async function askHuman(
 
   const { approvalId, expiresAt } = asked;
   proposed.onEvent?.({ kind: 'approval_requested', approvalId, expiresAt });
-  const answer = await approvals.wait(asked, { signal, ...(deps.unattended === 'park' ? { parkAfterMs: 0 } : {}) });
+  deps.waiting.set(approvalId, call);
+  const answer = await approvals
+    .wait(asked, { signal, ...(deps.unattended === 'park' ? { parkAfterMs: 0 } : {}) })
+    .finally(() => deps.waiting.delete(approvalId));
   proposed.onEvent?.({ kind: 'approval_decided', approvalId, outcome: answer.kind });
   switch (answer.kind) {
     case 'approved': {

@@ -27,7 +27,7 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
   return async (_opened, end, ledger) => {
     const { call } = ledger;
     const { journal, policy, redactor, owner } = deps;
-    if (ledger.last === undefined && end.kind === 'refused') await ledger.decided(decisionOf(end), policy.current());
+    if (end.kind === 'refused' && isNews(end, ledger.last)) await ledger.decided(decisionOf(end), policy.current());
     const last = ledger.last as LastDecision;
     const output = end.kind === 'executed' ? outputOf(end.result, redactor) : undefined;
     const body = output === undefined ? undefined : await journal.bodies.prepare(canonicalJson(output));
@@ -50,6 +50,11 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
       attestation: attestationOf(facts, attested),
     };
   };
+}
+
+/** Nothing is on record yet, or what it was asked under says something else by now. */
+function isNews({ decision }: RefusedCall, last: LastDecision | undefined): boolean {
+  return last === undefined || (decision !== undefined && decision !== last.decision);
 }
 
 function decisionOf({ decision, code, message, fix }: RefusedCall): RecordedDecision {

@@ -1,4 +1,5 @@
-import { PLAIN_NEEDS, type Question } from '@palyra/approvals';
+import { type Needs, PLAIN_NEEDS, type Question } from '@palyra/approvals';
+import type { Decision } from '@palyra/policy';
 import type { BoundCall } from '../catalog/tool.ts';
 import type { DecidedCall } from './decided-call.ts';
 import { effectsOf } from './effects-of.ts';
@@ -6,7 +7,6 @@ import { effectsOf } from './effects-of.ts';
 /** What a human is asked about a call: all of it is the server's own knowledge, but for the agent's reason. */
 export function questionOf(call: DecidedCall, { bound, notBound }: BoundCall): Question {
   const { id, run, proposed, tool, plan, decision, under } = call;
-  const { approvers, assurance, offer, approvalTtlMs } = decision.obligations;
   const { enforced } = plan;
   return {
     key: proposed.key ?? id,
@@ -37,12 +37,18 @@ export function questionOf(call: DecidedCall, { bound, notBound }: BoundCall): Q
       notBound,
       agentSays: proposed.agentSays ?? null,
     },
-    needs: {
-      approvers: approvers ?? PLAIN_NEEDS.approvers,
-      assurance: assurance ?? PLAIN_NEEDS.assurance,
-      offer: offer ?? PLAIN_NEEDS.offer,
-      ...(approvalTtlMs === undefined ? {} : { holdsMs: approvalTtlMs }),
-    },
+    needs: needsOf(decision),
     policy: { set: under.digest, ids: decision.policyIds, reason: decision.reason, canWriteRule: false },
+  };
+}
+
+/** What the policies that ask demand of the answer. */
+export function needsOf({ obligations }: Pick<Decision, 'obligations'>): Needs {
+  const { approvers, assurance, offer, approvalTtlMs } = obligations;
+  return {
+    approvers: approvers ?? PLAIN_NEEDS.approvers,
+    assurance: assurance ?? PLAIN_NEEDS.assurance,
+    offer: offer ?? PLAIN_NEEDS.offer,
+    ...(approvalTtlMs === undefined ? {} : { holdsMs: approvalTtlMs }),
   };
 }
