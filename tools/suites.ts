@@ -5,14 +5,17 @@ export interface Suite {
   readonly timeoutMs: number;
   /** `check` is for every save, `test` for every push. */
   readonly runsIn: 'check' | 'test';
-  /** What is started once before the suite and stopped after it. */
-  readonly globalSetup?: string;
+  /** What is done or started once before the suite, and stopped after it. */
+  readonly globalSetup?: readonly string[];
   /** Loaded before each file of tests. */
   readonly setupFiles?: readonly string[];
 }
 
 /** Fails a test that leaves processes or temporary files behind. */
 const REAPER = ['packages/testkit/src/reap-each-test.ts'];
+
+/** A hundred tests and more start one. */
+const STRIPPED_WORKER = 'tests/strip-file-worker.ts';
 
 export const SUITES: readonly Suite[] = [
   {
@@ -34,10 +37,17 @@ export const SUITES: readonly Suite[] = [
     include: ['tests/integration/**/*.test.ts', 'packages/testkit/src/**/*.test.ts'],
     timeoutMs: 60_000,
     runsIn: 'test',
-    globalSetup: 'packages/testkit/src/postgres-global-setup.ts',
+    globalSetup: ['packages/testkit/src/postgres-global-setup.ts', STRIPPED_WORKER],
     setupFiles: REAPER,
   },
-  { name: 'attack', include: ['tests/attack/**/*.test.ts'], timeoutMs: 60_000, runsIn: 'test', setupFiles: REAPER },
+  {
+    name: 'attack',
+    include: ['tests/attack/**/*.test.ts'],
+    timeoutMs: 60_000,
+    runsIn: 'test',
+    globalSetup: [STRIPPED_WORKER],
+    setupFiles: REAPER,
+  },
   { name: 'e2e', include: ['tests/e2e/**/*.test.ts'], timeoutMs: 300_000, runsIn: 'test', setupFiles: REAPER },
 ];
 

@@ -24,7 +24,7 @@ const RULES = {
 
 test('what is denied by now is refused, what is allowed by now runs, and what is still asked stays the same question', async () => {
   const tools = ['test.a', 'test.b', 'test.c'].map((name) => testTool({ name, enforced: LEAVES_THE_BOX }));
-  house = await openHouse({ tools });
+  house = await openHouse({ tools, ownPolicies: true });
   const { gateway, agent, workspace, approvals, policy, root } = house;
   const run = await gateway.startRun(agent, { workspace });
   const [denied, allowed] = tools.map(({ metadata: { name } }) => run.call({ tool: name, input: '{"text":"a"}' }));

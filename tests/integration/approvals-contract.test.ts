@@ -10,6 +10,6 @@ describeApprovalsContract('sqlite', async () => {
 });
 
 describeApprovalsContract('postgres', async () => {
-  const { url, drop } = await sharedPostgres().createDatabase();
-  return { location: { kind: 'postgres', url, poolSize: 8 }, remove: drop };
+  const { url, giveBack } = await sharedPostgres().createDatabase();
+  return { location: { kind: 'postgres', url, poolSize: 8 }, remove: giveBack };
 });

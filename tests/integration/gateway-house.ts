@@ -47,6 +47,8 @@ export interface HouseOptions extends Partial<Pick<GatewayDeps, 'config' | 'unat
   /** Stands between the gateway and the journal. */
   readonly around?: (journal: Journal) => Journal;
   readonly tools: readonly Tool[];
+  /** Policies of its own, read from the home: else every house has the same preset, compiled once. */
+  readonly ownPolicies?: boolean;
   /** To go on with the home of an earlier one. */
   readonly root?: string;
 }
@@ -59,6 +61,7 @@ export async function openHouse({
   tools,
   root = newRoot(),
   around = (journal) => journal,
+  ownPolicies = false,
   ...options
 }: HouseOptions): Promise<GatewayHouse & { readonly root: string }> {
   const location = { kind: 'sqlite', path: join(root, 'palyra.db') } as const;
@@ -72,17 +75,10 @@ export async function openHouse({
     logger: quiet,
   });
   const journal = await openJournal({ database, keyDirectory, bodyDirectory });
-  const logger = { ...quiet, child: () => logger };
   let changed: (() => Promise<void>) | undefined;
-  const policy = await createActivePolicies({
-    directory: join(root, 'policies'),
-    preset: 'coding',
-    config: EVERYTHING_LISTED,
-    clock: systemClock,
-    logger,
-    recordChange: () => undefined,
-    changed: () => void changed?.(),
-  });
+  const policy = ownPolicies
+    ? await policiesOf(join(root, 'policies'), () => void changed?.())
+    : await presetPolicies();
   const credentials = createFakeCredentials();
   const ada = credentials.issue('ada-laptop', { person: 'user:ada', device: DEVICE });
   const approvals = await openApprovals({
@@ -136,10 +132,31 @@ export async function openHouse({
     async close() {
       await gateway.close();
       approvals.close();
-      await policy.close();
+      if (ownPolicies) await policy.close();
       await database.close();
     },
   };
+}
+
+let preset: Promise<ActivePolicies> | undefined;
+
+/** One set for all houses of a process: none of them has policies of its own, and checking ours takes a second. */
+function presetPolicies(): Promise<ActivePolicies> {
+  preset ??= policiesOf('/nonexistent/policies', () => undefined);
+  return preset;
+}
+
+function policiesOf(directory: string, changed: () => void): Promise<ActivePolicies> {
+  const logger = { ...quiet, child: () => logger };
+  return createActivePolicies({
+    directory,
+    preset: 'coding',
+    config: EVERYTHING_LISTED,
+    clock: systemClock,
+    logger,
+    recordChange: () => undefined,
+    changed,
+  });
 }
 
 function newRoot(): string {

@@ -8,12 +8,12 @@ describeJournalContract('sqlite', async () => {
 
 describeJournalContract('postgres', async () => {
   const home = await createTemporaryHome();
-  const { url, drop } = await sharedPostgres().createDatabase();
+  const { url, giveBack } = await sharedPostgres().createDatabase();
   return {
     location: { kind: 'postgres', url, poolSize: 8 },
     directory: home.path,
     async remove() {
-      await drop();
+      await giveBack();
       await home[Symbol.asyncDispose]();
     },
   };

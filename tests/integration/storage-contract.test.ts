@@ -7,6 +7,6 @@ describeStorageContract('sqlite', async () => {
 });
 
 describeStorageContract('postgres', async () => {
-  const { url, drop } = await sharedPostgres().createDatabase();
-  return { location: { kind: 'postgres', url, poolSize: 8 }, remove: drop };
+  const { url, drop, giveBack } = await sharedPostgres().createDatabase();
+  return { location: { kind: 'postgres', url, poolSize: 8 }, remove: drop, giveBack };
 });

@@ -6,7 +6,7 @@ import { BaseSequencer } from 'vitest/node';
  * do. A clean checkout has no times of earlier runs to go by, and the contract suites are files of a few lines.
  */
 const LONG =
-  /(?:journal-cli|release|everyday|contract|crash\.soak|setup|T-53|T-15-protected|T-44-protection)[^/]*\.test\.ts$/;
+  /(?:journal-cli|release|everyday|contract|crash|setup|standalone|explain|fuzz|T-14-file|T-15-protected|T-17|T-44-protection|T-53)[^/]*\.test\.ts$/;
 
 /** vitest takes a class. */
 export class LongFirst extends BaseSequencer {

@@ -59,7 +59,7 @@ function unreadBy(policies: readonly PolicyRecord[]): ReadonlySet<string> {
 /** Everything that Cedar is told, but for what no policy reads. */
 function keyOf(request: EvaluationRequest, unread: ReadonlySet<string>): string | undefined {
   const { now } = request.context as { readonly now?: { readonly __extn?: { readonly arg?: unknown } } };
-  const instant = now?.__extn?.arg;
+  const { __extn: { arg: instant } = {} } = now ?? {};
   if (typeof instant !== 'string' || instant.length !== PLAIN_INSTANT_CHARACTERS) return undefined;
   const key = JSON.stringify({
     ...request,

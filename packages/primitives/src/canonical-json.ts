@@ -113,7 +113,7 @@ function writeProperty(owner: object, key: string | number, place: Place): strin
 function sortedKeys(object: object, place: Place): readonly string[] {
   const keys = Reflect.ownKeys(object);
   if (keys.some((key) => typeof key === 'symbol')) throw notJson('has a symbol as a key', place);
-  return (keys as string[]).sort();
+  return (keys as string[]).toSorted();
 }
 
 function notJson(reason: string, place: Place): PrimitivesError {

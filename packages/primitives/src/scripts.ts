@@ -5,40 +5,40 @@ export const RIGHT_TO_LEFT: RegExp = /[\u0590-\u08FF\uFB1D-\uFDFF\uFE70-\uFEFF\u
  * Which scripts a label is written in, after UTS 39 section 5.1: a label may be read in every script that all its
  * characters belong to, and Han counts for each language that writes it.
  */
-const SCRIPTS: Readonly<Record<string, RegExp>> = {
-  Latin: /\p{scx=Latn}/u,
-  Greek: /\p{scx=Grek}/u,
-  Cyrillic: /\p{scx=Cyrl}/u,
-  Armenian: /\p{scx=Armn}/u,
-  Georgian: /\p{scx=Geor}/u,
-  Hebrew: /\p{scx=Hebr}/u,
-  Arabic: /\p{scx=Arab}/u,
-  Syriac: /\p{scx=Syrc}/u,
-  Thaana: /\p{scx=Thaa}/u,
-  Devanagari: /\p{scx=Deva}/u,
-  Bengali: /\p{scx=Beng}/u,
-  Gurmukhi: /\p{scx=Guru}/u,
-  Gujarati: /\p{scx=Gujr}/u,
-  Oriya: /\p{scx=Orya}/u,
-  Tamil: /\p{scx=Taml}/u,
-  Telugu: /\p{scx=Telu}/u,
-  Kannada: /\p{scx=Knda}/u,
-  Malayalam: /\p{scx=Mlym}/u,
-  Sinhala: /\p{scx=Sinh}/u,
-  Thai: /\p{scx=Thai}/u,
-  Lao: /\p{scx=Laoo}/u,
-  Tibetan: /\p{scx=Tibt}/u,
-  Myanmar: /\p{scx=Mymr}/u,
-  Khmer: /\p{scx=Khmr}/u,
-  Ethiopic: /\p{scx=Ethi}/u,
-  Cherokee: /\p{scx=Cher}/u,
-  Mongolian: /\p{scx=Mong}/u,
-  Coptic: /\p{scx=Copt}/u,
-  Hangul: /\p{scx=Hang}/u,
-  Hiragana: /\p{scx=Hira}/u,
-  Katakana: /\p{scx=Kana}/u,
-  Bopomofo: /\p{scx=Bopo}/u,
-  Han: /\p{scx=Hani}/u,
+const SCRIPTS: Readonly<Record<string, string>> = {
+  Latin: 'Latn',
+  Greek: 'Grek',
+  Cyrillic: 'Cyrl',
+  Armenian: 'Armn',
+  Georgian: 'Geor',
+  Hebrew: 'Hebr',
+  Arabic: 'Arab',
+  Syriac: 'Syrc',
+  Thaana: 'Thaa',
+  Devanagari: 'Deva',
+  Bengali: 'Beng',
+  Gurmukhi: 'Guru',
+  Gujarati: 'Gujr',
+  Oriya: 'Orya',
+  Tamil: 'Taml',
+  Telugu: 'Telu',
+  Kannada: 'Knda',
+  Malayalam: 'Mlym',
+  Sinhala: 'Sinh',
+  Thai: 'Thai',
+  Lao: 'Laoo',
+  Tibetan: 'Tibt',
+  Myanmar: 'Mymr',
+  Khmer: 'Khmr',
+  Ethiopic: 'Ethi',
+  Cherokee: 'Cher',
+  Mongolian: 'Mong',
+  Coptic: 'Copt',
+  Hangul: 'Hang',
+  Hiragana: 'Hira',
+  Katakana: 'Kana',
+  Bopomofo: 'Bopo',
+  Han: 'Hani',
 };
 
 /** The mixtures of UTS 39's «highly restrictive» level: Japanese, Chinese and Korean, each with Latin. */
@@ -84,7 +84,15 @@ export function mixesDigits(label: string): boolean {
 /** Empty when the character is shared by all scripts. */
 function scriptsOfCharacter(character: string): readonly string[] {
   if (character < '\u0080') return /[a-z]/i.test(character) ? ['Latin'] : [];
-  const names = Object.keys(SCRIPTS).filter((name) => SCRIPTS[name]?.test(character));
+  const names = [...membership()].filter(([, belongs]) => belongs.test(character)).map(([name]) => name);
   if (names.length > 0) return names;
   return SHARED.test(character) ? [] : [RARE];
+}
+
+let memberships: ReadonlyMap<string, RegExp> | undefined;
+
+/** Made when a label is first looked at: it takes longer than all else that a process or thread loads from here. */
+function membership(): ReadonlyMap<string, RegExp> {
+  memberships ??= new Map(Object.entries(SCRIPTS).map(([name, code]) => [name, new RegExp(`\\p{scx=${code}}`, 'u')]));
+  return memberships;
 }

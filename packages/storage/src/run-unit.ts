@@ -1,4 +1,4 @@
-import { AppError } from '@palyra/primitives';
+import { AppError } from '@palyra/primitives/bare';
 import type { Kysely } from 'kysely';
 import type { LoadedProgram, ProgramRun, QueryResult } from './program.ts';
 import { StorageError } from './storage-error.ts';

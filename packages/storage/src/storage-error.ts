@@ -1,4 +1,4 @@
-import { AppError, type AppErrorOptions } from '@palyra/primitives';
+import { AppError, type AppErrorOptions } from '@palyra/primitives/bare';
 
 /** Codes are API: add one, never rename one. */
 export const STORAGE_ERRORS = {

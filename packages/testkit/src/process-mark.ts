@@ -38,11 +38,17 @@ function createMark(): ProcessMark {
   process.env[ENVIRONMENT_NAME] = variable;
   if (process.platform === 'linux') setSoftLimit(limit);
 
-  function carriesMark({ pid }: ProcessEntry): boolean {
-    return (
+  // A mark comes with birth, so whoever had none gets none. Reading two files of every process of the machine after each
+  // test took longer than many a test.
+  const strangers = new Set<string>();
+
+  function carriesMark({ pid, startTime }: ProcessEntry): boolean {
+    if (strangers.has(`${pid}@${startTime}`)) return false;
+    const isMarked =
       softLimitOf(pid, LIMIT_TITLE) === limit ||
-      (environmentOf(pid)?.includes(`${ENVIRONMENT_NAME}=${variable}`) ?? false)
-    );
+      (environmentOf(pid)?.includes(`${ENVIRONMENT_NAME}=${variable}`) ?? false);
+    if (!isMarked) strangers.add(`${pid}@${startTime}`);
+    return isMarked;
   }
 
   return {

@@ -70,9 +70,9 @@ export async function startReaper({ graceMs = GRACE_MS }: ReaperOptions = {}): P
       if (formerTmpdir === undefined) delete process.env['TMPDIR'];
       else process.env['TMPDIR'] = formerTmpdir;
 
-      await until(() => left().length === 0, graceMs);
-      const processes = left().map(({ pid }) => ({ pid, command: commandOf(pid) }));
-      await endAll(left);
+      const hasEndedAll = await until(() => left().length === 0, graceMs);
+      const processes = hasEndedAll ? [] : left().map(({ pid }) => ({ pid, command: commandOf(pid) }));
+      if (!hasEndedAll) await endAll(left);
       const files = (await readdir(directory, { recursive: true })).toSorted();
       await rm(directory, { recursive: true, force: true, maxRetries: 3 });
       if (processes.length > 0 || files.length > 0) throw new LeftBehind(processes, files);

@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { entryUrl } from '@palyra/primitives';
 import type { SandboxCommand, SandboxProfile } from '@palyra/sandbox';
+import { workerProgram } from './stripped-worker.ts';
 
 export interface WorkerLaunch {
   readonly command: SandboxCommand;
@@ -23,7 +22,7 @@ export function planWorkerLaunch(
 ): WorkerLaunch | undefined {
   // SECURITY: T-14, T-20 — without the wall a path is only as safe as our own checks: no wall, no worker.
   if (profile.tier !== 'C') return undefined;
-  const program = fileURLToPath(entryUrl(import.meta.url, './worker/worker-program'));
+  const program = workerProgram();
   return {
     command: { argv: [nodePath, ...NODE_FLAGS, program] },
     profile: {

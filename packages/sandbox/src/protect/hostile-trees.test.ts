@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -55,6 +56,11 @@ const at = (path: string) => join(workspace, path);
 function write(path: string, text: string): void {
   mkdirSync(dirname(at(path)), { recursive: true });
   writeFileSync(at(path), text);
+}
+/** Its size counts, and a hole has one, too. */
+function writeLarge(path: string, bytes: number): void {
+  write(path, '');
+  truncateSync(at(path), bytes);
 }
 const git = (...args: readonly string[]) => execFileSync('git', ['-C', workspace, ...args], { stdio: 'pipe' });
 const shell = (script: string) => execFileSync('bash', ['-c', script], { cwd: workspace, stdio: 'pipe' });
@@ -203,7 +209,11 @@ describe('what is too much', () => {
 describe('more names than fit into one call of a function', () => {
   let memory: string;
   const flood = (path: string) =>
-    shell(`mkdir -p ${path}; cd ${path}; seq 150000 | xargs touch; echo evil > pre-commit; echo evil > CLAUDE.md`);
+    // One call of the kernel for each; touch makes five.
+    shell(
+      `mkdir -p ${path}; cd ${path}; python3 -c 'import os
+for each in range(150000): os.mknod(str(each))'; echo evil > pre-commit; echo evil > CLAUDE.md`,
+    );
 
   beforeEach(() => {
     // A disk takes a minute for that.
@@ -240,9 +250,8 @@ describe('more names than fit into one call of a function', () => {
 
 describe('what is kept', () => {
   it('is bounded in one run, and everything is taken away', async () => {
-    const large = 'x'.repeat(1024 * 1024);
     const changes = await run(() => {
-      for (let each = 0; each < 40; each += 1) write(`.claude/${each}`, large);
+      for (let each = 0; each < 40; each += 1) writeLarge(`.claude/${each}`, 1024 * 1024);
     });
     const kept = changes.filter(({ keptAs }) => keptAs !== undefined);
     expect([changes.length, kept.length, changes.every(({ restored }) => restored)]).toEqual([40, 32, true]);
@@ -250,11 +259,10 @@ describe('what is kept', () => {
   });
 
   it('is bounded over all runs: the oldest goes', async () => {
-    const large = 'x'.repeat(8 * 1024 * 1024);
     const first = await run(() => write('.envrc', 'first'));
     for (let each = 0; each < 9; each += 1) {
       await run(() => {
-        for (const name of ['CLAUDE.md', 'AGENTS.md', 'GEMINI.md', '.cursorrules']) write(name, large);
+        for (const name of ['CLAUDE.md', 'AGENTS.md', 'GEMINI.md', '.cursorrules']) writeLarge(name, 8 * 1024 * 1024);
       });
     }
     const bytes = shell(`du -sb ${join(base, 'kept')} | cut -f1`).toString();

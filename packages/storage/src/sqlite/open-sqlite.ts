@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Clock, entryUrl, type Logger, systemClock } from '@palyra/primitives';
+import type { Logger } from '@palyra/primitives';
+import { type Clock, entryUrl, systemClock } from '@palyra/primitives/bare';
 import type { Database } from '../database.ts';
 import { type Migration, renderMigrations } from '../migration.ts';
 import type { ReadOnlyDatabase } from '../open-database.ts';

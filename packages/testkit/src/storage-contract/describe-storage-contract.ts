@@ -11,7 +11,10 @@ import type { LedgerOptions } from './ledger-database.ts';
 /** A fresh place for one test's database. */
 export interface StoragePlace {
   readonly location: LedgerOptions['location'];
+  /** Afterwards there is no database at the location. */
   remove(): Promise<void>;
+  /** Instead of `remove`, where the next test can have it and none of this one's is left in it. */
+  giveBack?(): Promise<void>;
 }
 
 export type MakePlace = () => Promise<StoragePlace>;

@@ -14,7 +14,7 @@ export function ledgerTest(makePlace: MakePlace): TestAPI<LedgerFixtures> {
     place: async ({}, use) => {
       const place = await makePlace();
       await use(place);
-      await place.remove();
+      await (place.giveBack ?? place.remove)();
     },
     ledger: async ({ place }, use) => {
       const ledger = await openLedger({ location: place.location });
