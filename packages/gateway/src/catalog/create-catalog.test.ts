@@ -63,7 +63,7 @@ describe('a schema that says something that is not checked is refused', () => {
   ])('%s', (_, inputSchema) => {
     expect(() => createCatalog([tool('a', { inputSchema })])).toThrow(
       expect.objectContaining({
-        code: 'gateway.fault',
+        code: 'gateway.invalid_catalog',
         message: 'The input schema of a says something that is not checked here.',
       }),
     );

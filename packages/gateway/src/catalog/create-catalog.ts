@@ -12,7 +12,7 @@ export interface Catalog {
 
 const NAME = /^[a-z0-9][a-z0-9_-]*(?:\.[a-z0-9_-]+)*$/;
 
-/** Throws `gateway.fault` for two tools of one name, and for a tool that is not described as tools must be. */
+/** Throws `gateway.invalid_catalog` for two tools of one name, and for a tool that is not described as tools must be. */
 export function createCatalog(tools: readonly Tool[]): Catalog {
   const byName = new Map<string, Tool>();
   for (const tool of tools) {
@@ -31,5 +31,5 @@ export function createCatalog(tools: readonly Tool[]): Catalog {
 }
 
 function fault(message: string): GatewayError {
-  return new GatewayError('gateway.fault', message, { fix: 'Give every tool a name of its own, in lower case.' });
+  return new GatewayError('gateway.invalid_catalog', message, { fix: 'Give every tool a name of its own, in lower case.' });
 }

@@ -92,14 +92,14 @@ interface Keywords {
   readonly allowed: Readonly<Record<string, Rule>>;
 }
 
-/** Throws `gateway.fault` for anything but an object schema of the above: what no check knows, no check holds. */
+/** Throws `gateway.invalid_catalog` for anything but an object schema of the above: what no check knows, no check holds. */
 export function readInputSchema(tool: string, schema: JsonObject): ObjectSchema {
   if (sound.has(schema)) return schema as unknown as ObjectSchema;
   if (isSchema(schema) && isObjectSchema(schema)) {
     sound.add(schema);
     return schema;
   }
-  throw new GatewayError('gateway.fault', `The input schema of ${tool} says something that is not checked here.`, {
+  throw new GatewayError('gateway.invalid_catalog', `The input schema of ${tool} says something that is not checked here.`, {
     fix: 'packages/gateway/src/catalog/input-schema.ts lists what a schema may say.',
   });
 }
