@@ -2,6 +2,7 @@ import { AppError } from '@palyra/primitives';
 
 /** Codes are API: add one, never rename one. */
 export const CLI_ERRORS = {
+  'cli.ambiguous_id': 'Several ids end in what was typed.',
   'cli.invalid_option': 'An option has a value that cannot be used.',
   'cli.invalid_usage': 'The command line does not fit together.',
   'cli.missing_argument': 'The command needs an argument that was not given.',
@@ -11,8 +12,10 @@ export const CLI_ERRORS = {
   'cli.file_missing': 'A file that was named is not there.',
   'cli.file_unreadable': 'A file that was named cannot be read.',
   'cli.no_directory': 'A path is relative to a directory that is not there.',
+  'cli.not_found': 'There is nothing with the id that was typed.',
   'cli.not_confirmed': 'A person was to confirm it and did not, or there was none to ask.',
   'cli.output_failed': 'The output could not be written.',
+  'cli.preset_differs': 'The home has another policy preset than the one that was asked for.',
   'cli.secret_in_arguments': 'A value that may be secret was given where others can see it.',
   'cli.too_many_arguments': 'The command takes fewer arguments.',
   'cli.unknown_command': 'There is no such command.',

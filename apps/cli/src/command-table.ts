@@ -3,7 +3,12 @@ import { configCheck } from './commands/config-check.ts';
 import { configInit } from './commands/config-init.ts';
 import { configSet } from './commands/config-set.ts';
 import { configShow } from './commands/config-show.ts';
+import { deviceList } from './commands/device-list.ts';
+import { deviceRenew } from './commands/device-renew.ts';
+import { deviceRevoke } from './commands/device-revoke.ts';
+import { deviceRoles } from './commands/device-roles.ts';
 import { doctor } from './commands/doctor.ts';
+import { init } from './commands/init.ts';
 import { journalArchive } from './commands/journal-archive.ts';
 import { journalBody } from './commands/journal-body.ts';
 import { journalBundle } from './commands/journal-bundle.ts';
@@ -21,6 +26,9 @@ import { policyCheck } from './commands/policy-check.ts';
 import { policyDiff } from './commands/policy-diff.ts';
 import { policyExplain } from './commands/policy-explain.ts';
 import { policyTest } from './commands/policy-test.ts';
+import { tokenCreate } from './commands/token-create.ts';
+import { tokenList } from './commands/token-list.ts';
+import { tokenRevoke } from './commands/token-revoke.ts';
 import { verify } from './commands/verify.ts';
 
 /** Every command there is, in the order of `--help`. */
@@ -29,6 +37,14 @@ export const COMMANDS: readonly CommandDefinition[] = [
   configShow,
   configSet,
   configCheck,
+  init,
+  deviceList,
+  deviceRoles,
+  deviceRenew,
+  deviceRevoke,
+  tokenCreate,
+  tokenList,
+  tokenRevoke,
   policyCheck,
   policyTest,
   policyExplain,

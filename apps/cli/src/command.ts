@@ -4,7 +4,7 @@ import type { ExitCode } from './exit-codes.ts';
 import type { Paint } from './render/paint.ts';
 
 /** The headings of `palyra --help`, in its order. */
-export const COMMAND_GROUPS = ['Configuration', 'Policy', 'Journal', 'Host'] as const;
+export const COMMAND_GROUPS = ['Configuration', 'Identity', 'Policy', 'Journal', 'Host'] as const;
 export type CommandGroup = (typeof COMMAND_GROUPS)[number];
 
 /** One command, everything about it: parsing, help and the command table follow from this. */

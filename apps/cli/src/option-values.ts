@@ -33,3 +33,13 @@ export function momentOf(typed: unknown, name: string, now: number): number | un
     fix: 'Write 2026-11-16, 2026-11-16T08:00Z, 30m, 2h or 7d.',
   });
 }
+
+/** Milliseconds, of a time such as 30m. Absent stays absent. Throws `cli.invalid_option`. */
+export function durationOf(typed: unknown, name: string): number | undefined {
+  if (typed === undefined) return undefined;
+  const found = /^(\d{1,6})([smhd])$/.exec(typeof typed === 'string' ? typed : '');
+  if (found !== null) return Number(found[1]) * (UNITS[found[2] as string] as number);
+  throw new CliError('cli.invalid_option', `${name} takes how long: a number and s, m, h or d.`, {
+    fix: 'Write 30m, 1h or 7d.',
+  });
+}

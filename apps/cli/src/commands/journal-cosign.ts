@@ -4,6 +4,7 @@ import { CliError } from '../cli-error.ts';
 import type { CommandDefinition, CommandResult } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { resolvePath } from '../find-home.ts';
+import { loadIdentity } from '../identity-home.ts';
 import { findJournal, type JournalModule, loadJournal } from '../journal-home.ts';
 import { readInputFile } from '../read-input-file.ts';
 import { renderJson } from '../render/json.ts';
@@ -22,6 +23,7 @@ export const journalCosign: CommandDefinition = {
   options: [
     { flags: '--store <DIR>', summary: 'Where this witness keeps its key and its memory' },
     { flags: '--name <NAME>', summary: 'What it is called; chosen at the first use' },
+    { flags: '--device', summary: "With the key of this home's operator, not one of its own" },
     { flags: '--key <VKEY>', summary: "The log's root key or a file with it; else believed" },
   ],
   async run({ arguments: [file = ''], options }, context) {
@@ -31,14 +33,15 @@ export const journalCosign: CommandDefinition = {
         fix: 'Give one outside the home, on another device than the log.',
       });
     }
-    const { place, warnings } = findJournal(context);
+    const { home, place, warnings } = findJournal(context);
     const journal = await loadJournal();
     const request = journal.parseCosignRequest(await readInputFile(file, context));
     const pinned = typeof key === 'string' ? await readVkey(key, context) : undefined;
-    const directory = journal.openWitnessDirectory(
-      resolvePath(store, context),
-      typeof name === 'string' ? name : undefined,
-    );
+    const path = resolvePath(store, context);
+    const directory =
+      options['device'] === true
+        ? await deviceWitness(path, home.identity, journal)
+        : journal.openWitnessDirectory(path, typeof name === 'string' ? name : undefined);
     await refuseOwnLog({ request, witnessKey: directory.signer.publicKey }, place, journal);
     const witness = journal.createWitness({
       ...directory,
@@ -49,6 +52,20 @@ export const journalCosign: CommandDefinition = {
     return told(outcome, [...warnings, ...(directory.isNew ? [`A new witness: ${directory.vkey}`] : [])]);
   },
 };
+
+type WitnessParts = Pick<
+  ReturnType<JournalModule['openWitnessDirectory']>,
+  'name' | 'signer' | 'store' | 'vkey' | 'isNew'
+>;
+
+/** The device itself as the witness: whoever knows its key from the registry knows whose the cosignature is. */
+async function deviceWitness(path: string, identityDirectory: string, journal: JournalModule): Promise<WitnessParts> {
+  const { checkpointCosigner, openOperatorCredential } = await loadIdentity();
+  const { device, key } = openOperatorCredential(identityDirectory);
+  const { name, signer } = checkpointCosigner(device, key);
+  const vkey = journal.formatVkey({ name, type: 4, publicKey: signer.publicKey }, journal.nodeSha256);
+  return { name, signer, vkey, store: journal.createFileWitnessStore(path), isNew: false };
+}
 
 async function refuseOwnLog(
   {

@@ -1,0 +1,67 @@
+import { rmSync } from 'node:fs';
+import { systemClock } from '@palyra/primitives';
+import { type Authority, keyFileOf, openAuthorityFile } from './authority-file.ts';
+import { DEFAULT_LIFETIMES } from './lifetimes.ts';
+import { type AuthorityOptions, authorityDirectory, makeAuthority, trustedAt } from './open-authority.ts';
+
+/** What was done, or that nothing was due. */
+export type RollOverStep = 'prepared' | 'activated' | 'retired' | 'nothing due';
+
+export interface RollOverOptions extends AuthorityOptions {
+  /** All at once and with nothing trusted for a while: for a key that others may have. Every device is paired anew. */
+  readonly isUrgent?: boolean;
+  /** Begin now, though the authority has time left. */
+  readonly isWanted?: boolean;
+}
+
+/**
+ * Changes from one authority to the next in three steps, each when it is due; palyrad looks every hour.
+ *
+ * First the next authority is made and told to every device that renews: it signs nothing yet. When every device that is
+ * in use has heard of it, it signs, and the key of the old one is destroyed. When the last certificate of the old one
+ * has run out, the old one is forgotten. So neither side ever meets a certificate of an authority it has not heard of.
+ */
+export async function rollOver(identityDirectory: string, options: RollOverOptions = {}): Promise<RollOverStep> {
+  const { clock = systemClock, isUrgent = false, isWanted = false } = options;
+  const { overlapMs, rollOverMs } = { ...DEFAULT_LIFETIMES, ...options.lifetimes };
+  const file = openAuthorityFile(authorityDirectory(identityDirectory));
+  const authorities = file.read();
+  const now = clock.now();
+  const current = authorities.find(({ state }) => state === 'current') as Authority;
+  const next = authorities.find(({ state }) => state === 'next');
+
+  if (isUrgent) {
+    const made = await makeAuthority(file.directory, 'current', options);
+    file.write([made]);
+    for (const { id } of authorities) destroyKey(file.directory, id);
+    return 'activated';
+  }
+  if (next === undefined && (isWanted || current.trustedUntil - now < rollOverMs)) {
+    file.write([...authorities, await makeAuthority(file.directory, 'next', options)]);
+    return 'prepared';
+  }
+  if (next !== undefined && now >= next.createdAt + overlapMs) {
+    // SECURITY: T-35 — trusted for as long as its last certificate can live, and not until its own end.
+    const trustedUntil = Math.min(current.trustedUntil, now + overlapMs);
+    const others = authorities.filter(({ state }) => state === 'previous');
+    file.write([{ ...next, state: 'current' }, { ...current, state: 'previous', trustedUntil }, ...others]);
+    destroyKey(file.directory, current.id);
+    return 'activated';
+  }
+  return retire(authorities, { file, now });
+}
+
+function retire(
+  authorities: readonly Authority[],
+  { file, now }: { readonly file: ReturnType<typeof openAuthorityFile>; readonly now: number },
+): RollOverStep {
+  const kept = authorities.filter((each) => each.state !== 'previous' || trustedAt([each], now).length === 1);
+  if (kept.length === authorities.length) return 'nothing due';
+  file.write(kept);
+  return 'retired';
+}
+
+/** What has signed its last must not sign again. */
+function destroyKey(directory: string, id: string): void {
+  rmSync(keyFileOf(directory, id), { force: true });
+}

@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { IdentityError } from '../identity-error.ts';
+import { type Credential, openCredential } from './credential.ts';
+
+/** The two credentials that every home begins with, each in a directory of its own. */
+export const LOCAL_CREDENTIALS = ['operator', 'local-agent'] as const;
+export type LocalCredential = (typeof LOCAL_CREDENTIALS)[number];
+
+export function credentialDirectory(identityDirectory: string, name: LocalCredential): string {
+  return join(identityDirectory, name);
+}
+
+/** For the person at the keyboard. */
+export function openOperatorCredential(identityDirectory: string): Credential {
+  return requireKind(openCredential(credentialDirectory(identityDirectory, 'operator')), 'operator');
+}
+
+/**
+ * For whatever acts on an agent's behalf: hooks, `palyra wrap`, MCP over stdio.
+ * SECURITY: T-40 — it opens one directory and knows of no other; what an agent starts never holds the operator's key, also
+ * when somebody put that key in the agent's place.
+ */
+export function openAgentCredential(identityDirectory: string): Credential {
+  return requireKind(openCredential(credentialDirectory(identityDirectory, 'local-agent')), 'agent');
+}
+
+function requireKind(credential: Credential, kind: Credential['kind']): Credential {
+  if (credential.kind === kind) return credential;
+  throw new IdentityError(
+    'identity.key_invalid',
+    `The credential in the place of the ${kind} is one of another kind.`,
+    {
+      fix: 'Bring the identity directory back from a backup.',
+    },
+  );
+}

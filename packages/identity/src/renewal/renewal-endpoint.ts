@@ -1,0 +1,62 @@
+import type { IncomingMessage } from 'node:http';
+import type { AppError } from '@palyra/primitives';
+import { IdentityError } from '../identity-error.ts';
+import type { IssueDeps } from '../registry/issue-device-certificate.ts';
+import { answerJson, type GuardedHandler } from '../tls/guard-requests.ts';
+import { renewDevice } from './renew-device.ts';
+
+/** Where a device asks for its next certificate, over its own mTLS connection. */
+export const RENEWAL_PATH = '/identity/v1/renew';
+
+export interface RenewalAnswer {
+  readonly certificate: string;
+  readonly authorities: string;
+}
+
+const MAX_BODY_BYTES = 16 * 1024;
+
+/** `{"csr": BASE64}` in, `RenewalAnswer` out. For `guardRequests`, at `RENEWAL_PATH`: who asks is who the connection proved, whatever the body says. */
+export function createRenewalEndpoint(deps: IssueDeps): GuardedHandler {
+  return async (request, response, peer) => {
+    if (request.method !== 'POST') return answerJson(response, 405, failure('Only POST is answered here.'));
+    const csrDer = await readRequest(request);
+    if (csrDer === undefined) return answerJson(response, 400, failure('The body is {"csr": BASE64}.'));
+    try {
+      // SECURITY: T-36 — the device of the connection, which proved its key, and no other.
+      const renewed = await renewDevice({ device: peer.device, csrDer, by: peer.principal }, deps);
+      const answer: RenewalAnswer = { certificate: renewed.certificatePem, authorities: renewed.caPem };
+      answerJson(response, 200, answer);
+    } catch (error) {
+      if (!(error instanceof IdentityError)) throw error;
+      answerJson(response, 409, { error: { code: error.code, message: error.message, fix: error.fix } });
+    }
+  };
+}
+
+/** Undefined for anything but a small body of the one right shape. */
+async function readRequest(request: IncomingMessage): Promise<Uint8Array | undefined> {
+  const body = await readBody(request);
+  const csr = body?.['csr'];
+  return typeof csr === 'string' ? Buffer.from(csr, 'base64') : undefined;
+}
+
+/** SECURITY: T-39 — a few kilobytes are read, and what is more is not waited for. */
+export async function readBody(request: IncomingMessage): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) return undefined;
+    chunks.push(chunk);
+  }
+  try {
+    const value = JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+    return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function failure(message: string): { readonly error: Pick<AppError, 'code' | 'message'> } {
+  return { error: { code: 'identity.invalid_request', message: message } };
+}

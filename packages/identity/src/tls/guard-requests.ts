@@ -1,0 +1,35 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Refused } from '../identity-error.ts';
+import type { Peer } from './peer.ts';
+import type { AdmitOptions, PeerGuard } from './peer-guard.ts';
+import type { PeerSocket } from './read-peer.ts';
+
+export type GuardedHandler = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void> | void;
+
+/** For `https` and for the compatible part of `http2`: each request is admitted by itself, by the registry of that moment. */
+export function guardRequests(
+  handler: GuardedHandler,
+  { guard, options = {} }: { readonly guard: PeerGuard; readonly options?: AdmitOptions },
+): (request: IncomingMessage, response: ServerResponse) => void {
+  const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    const admission = await guard.admit(request.socket as unknown as PeerSocket, options);
+    if (admission.kind === 'refused') return answerRefused(response, admission);
+    await handler(request, response, admission.peer);
+  };
+  return (request, response) => {
+    handle(request, response).catch(() => {
+      // The handler's fault: said without its words, which may hold what the peer must not see.
+      if (!response.headersSent) response.writeHead(500);
+      response.end();
+    });
+  };
+}
+
+export function answerRefused(response: ServerResponse, { code, reason }: Refused): void {
+  answerJson(response, code === 'throttled' ? 429 : 403, { error: { code: `identity.${code}`, message: reason } });
+}
+
+export function answerJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  response.end(`${JSON.stringify(body)}\n`);
+}

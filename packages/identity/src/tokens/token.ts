@@ -1,0 +1,46 @@
+import { parseId, type TokenId } from '@palyra/primitives';
+import { type DeviceKind, isDeviceKind } from '../device-kind.ts';
+import { IdentityError } from '../identity-error.ts';
+import { readList } from '../registry/device.ts';
+import type { TokenRow } from '../registry/identity-schema.ts';
+import type { TokenPurpose } from './token-text.ts';
+
+/** What is known of a token; its secret is not. */
+export interface Token {
+  readonly id: TokenId;
+  readonly purpose: TokenPurpose;
+  readonly name: string;
+  readonly principal: string;
+  readonly kind: DeviceKind;
+  readonly actions: readonly string[];
+  readonly roles: readonly string[];
+  /** Null: as often as wanted. */
+  readonly usesLeft: number | null;
+  /** The device of the human who made it: the token falls with it. */
+  readonly createdBy: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly revokedAt: number | null;
+}
+
+/** Throws `identity.corrupt`. */
+export function tokenOf(row: TokenRow): Token {
+  const { kind, purpose } = row;
+  if (!isDeviceKind(kind) || (purpose !== 'access' && purpose !== 'enrolment')) {
+    throw new IdentityError('identity.corrupt', 'A stored token cannot be read.');
+  }
+  return {
+    id: parseId('token', row.id),
+    purpose,
+    name: row.name,
+    principal: row.principal,
+    kind,
+    actions: readList(row.actions),
+    roles: readList(row.roles),
+    usesLeft: row.uses_left,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+  };
+}

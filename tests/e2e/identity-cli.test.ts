@@ -1,0 +1,159 @@
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSigningRequest, openAuthority, openCredential, openIdentityHome, openTokens } from '@palyra/identity';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runInProcess } from './cli-in-process.ts';
+import { withJournal } from './journal-home.ts';
+
+let parent = '';
+let home = '';
+
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'palyra-identity-e2e-'));
+  home = join(parent, 'home');
+});
+
+afterEach(() => rmSync(parent, { recursive: true }));
+
+const palyra = (args: readonly string[], input = '') =>
+  runInProcess({ args, input, cwd: parent, variables: { NO_COLOR: '1', PALYRA_HOME: home } });
+
+async function json(...args: readonly string[]): Promise<unknown> {
+  const { exit, out, err } = await palyra([...args, '--json']);
+  return { exit, ...(JSON.parse(out === '' ? err : out) as object) };
+}
+
+interface Made {
+  readonly credentials: readonly { readonly change: string; readonly device_id: string }[];
+}
+
+async function expectAdmitted(text: string): Promise<void> {
+  const place = { location: { kind: 'sqlite', path: join(home, 'palyra.db') }, lockTimeoutMs: 5_000 } as const;
+  const opened = await openIdentityHome(place, { logger: { error: () => undefined } });
+  const tokens = openTokens({ registry: opened.registry, authority: openAuthority(join(home, 'identity')) });
+  expect(await tokens.admit({ text, address: '127.0.0.1', action: 'tool.execute' })).toMatchObject({
+    kind: 'admitted',
+  });
+  await opened.close();
+}
+
+test('a home is made once, and made whole again when something is missing', async () => {
+  const made = await json('init', '--preset', 'locked');
+  expect(made).toMatchObject({
+    exit: 0,
+    home,
+    preset: 'locked',
+    config: 'created',
+    authority: 'created',
+    credentials: [
+      { name: 'operator', kind: 'operator', change: 'created' },
+      { name: 'local-agent', kind: 'agent', change: 'created' },
+    ],
+  });
+  expect(readFileSync(join(home, 'palyra.toml'), 'utf8')).toContain('preset = "locked"');
+  const again = await json('init');
+  expect(again).toMatchObject({ exit: 0, preset: 'locked', config: 'kept', authority: 'kept' });
+  const changes = (answer: Made) => answer.credentials.map(({ change }) => change);
+  expect(changes(again as Made)).toEqual(['kept', 'kept']);
+  expect(await json('init', '--preset', 'coding')).toMatchObject({
+    exit: 7,
+    error: { code: 'cli.preset_differs', fix: expect.stringContaining('palyra config set') },
+  });
+  expect(await json('init', '--preset', 'yolo')).toMatchObject({ exit: 2, error: { code: 'cli.invalid_option' } });
+
+  rmSync(join(home, 'identity', 'operator', 'device.crt'));
+  expect(changes((await json('init')) as Made)).toEqual(['renewed', 'kept']);
+  chmodSync(join(home, 'identity', 'ca'), 0o755);
+  expect(await json('device', 'renew')).toMatchObject({
+    exit: 7,
+    error: { code: 'identity.key_unsafe', fix: expect.stringContaining('chmod 700') },
+  });
+});
+
+test('devices and tokens, in a home whose journal records what is done to devices', async () => {
+  mkdirSync(home, { mode: 0o700 });
+  await withJournal(home, async () => undefined);
+  const { credentials } = (await json('init')) as { credentials: { device_id: string }[] };
+  const [operator = '', agent = ''] = credentials.map(({ device_id }) => device_id);
+  expect(await json('device', 'list')).toMatchObject({
+    devices: [
+      { device_id: operator, roles: ['admin', 'approver', 'operator'], place: 'same_host' },
+      { device_id: agent, roles: ['agent'] },
+    ],
+  });
+  expect(await json('device', 'roles', operator.slice(-8), '--role', 'admin', '--role', 'operator')).toMatchObject({
+    device: { roles: ['admin', 'operator'] },
+  });
+  const fleet = await json('token', 'create', '--kind', 'agent', '--uses', '50', '--ttl', '1h');
+  const { text, token } = fleet as { text: string; token: { token_id: string } };
+  expect(text).toMatch(/^palyra_et_[0-9A-Z]{26}_[\w-]{43}$/);
+  expect(await json('token', 'create', '--action', 'approval.decide')).toMatchObject({
+    exit: 3,
+    error: { code: 'identity.token_refused' },
+  });
+  const plain = await palyra(['token', 'create', '--action', 'tool.execute', '--ttl', '1d']);
+  expect(plain.out).toMatch(/^palyra_at_\S+\n$/);
+  expect(plain.err).toContain('shown once');
+  await expectAdmitted(plain.out.trim());
+  expect(await json('token', 'revoke', token.token_id.slice(-6))).toMatchObject({
+    token: { revoked_at: expect.any(String) },
+  });
+  expect((await palyra(['token', 'list'])).out).toContain('revoked');
+  expect(await json('device', 'revoke', agent, '--yes', '--reason', 'lost')).toMatchObject({
+    exit: 0,
+    device: { revoked: { reason: 'lost' } },
+  });
+  const log = await palyra(['journal', 'show', '--kind', 'device.changed', '--json']);
+  expect(log.out.match(/"change":"(?:roles_changed|revoked)"/g)).toEqual([
+    '"change":"roles_changed"',
+    '"change":"revoked"',
+  ]);
+  expect(await json('verify')).toMatchObject({ exit: 0 });
+  expect(await json('init')).toMatchObject({ credentials: [{ change: 'kept' }, { change: 'created' }] });
+});
+
+test('a device that was off for weeks gets its certificate for the key it has; without the role nobody gives one', async () => {
+  await palyra(['init']);
+  const directory = join(home, 'identity', 'local-agent');
+  const before = openCredential(directory);
+  const csr = Buffer.from(await createSigningRequest(before.key)).toString('base64');
+  const answer = await palyra(['device', 'renew', before.device, '--csr', '-', '--json'], csr);
+  const { certificate, authorities } = JSON.parse(answer.out) as { certificate: string; authorities: string };
+  expect(certificate).not.toBe(before.tls.certificate);
+  expect(authorities).toBe(before.tls.authorities);
+  expect(await json('device', 'renew', before.device)).toMatchObject({ exit: 2, error: { code: 'cli.invalid_usage' } });
+  expect(await json('device', 'renew')).toMatchObject({ renewed: [{ name: 'operator' }, { name: 'local-agent' }] });
+
+  const { devices } = (await json('device', 'list')) as { devices: { device_id: string; kind: string }[] };
+  const operator = devices.find(({ kind }) => kind === 'operator')?.device_id ?? '';
+  await palyra(['device', 'roles', operator, '--role', 'auditor']);
+  expect(await json('device', 'revoke', before.device, '--yes')).toMatchObject({
+    exit: 3,
+    error: { code: 'identity.not_permitted' },
+  });
+});
+
+test('a device witnesses the log of another home with its own key, and not the one of its own', async () => {
+  const [here, there] = [home, join(parent, 'there')];
+  mkdirSync(there, { mode: 0o700 });
+  await withJournal(there, async () => undefined);
+  await palyra(['init']);
+  const request = await palyra(['journal', 'checkpoint', '--request', '--home', there, '--json']);
+  const answer = await palyra(['journal', 'cosign', '-', '--device', '--store', 'seen', '--json'], request.out);
+  const { device } = openCredential(join(here, 'identity', 'operator'));
+  expect(JSON.parse(answer.out)).toMatchObject({ witness: expect.stringMatching(`^palyra-device/${device}\\+`) });
+  const recorded = await palyra(['journal', 'cosigned', '-', '--home', there, '--json'], answer.out);
+  expect(recorded).toMatchObject({ exit: 0, out: expect.stringContaining(`palyra-device/${device}`) });
+});
+
+test('without a home there is a way to one', async () => {
+  expect(await json('device', 'list')).toMatchObject({
+    exit: 8,
+    error: { code: 'identity.not_initialised', fix: expect.stringContaining('palyra init') },
+  });
+  expect(await json('token', 'create')).toMatchObject({
+    exit: 8,
+    error: { fix: expect.stringContaining('palyra init') },
+  });
+});

@@ -1,0 +1,149 @@
+import { spawn, spawnSync } from 'node:child_process';
+import type { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import {
+  clientTlsOptions,
+  createDeviceKey,
+  createSigningRequest,
+  issueDeviceCertificate,
+  keepRenewed,
+  openAuthority,
+  openCredential,
+  renewalDueAt,
+  requestRenewal,
+  storeCertificate,
+  type TlsIdentity,
+} from '@palyra/identity';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createFakeClock } from '../../packages/testkit/src/fake-clock.ts';
+import { type IdentityHouse, identityHouse } from '../attack/identity-house.ts';
+import { type HouseListener, listenIn } from '../attack/identity-listener.ts';
+
+const DAY_MS = 86_400_000;
+
+let house: IdentityHouse;
+let listener: HouseListener;
+beforeAll(async () => {
+  house = await identityHouse();
+  listener = await listenIn(house);
+});
+afterAll(async () => {
+  await listener[Symbol.asyncDispose]();
+  await house[Symbol.asyncDispose]();
+});
+
+async function ask(port: number, identity: TlsIdentity): Promise<Record<string, unknown>> {
+  const sent = request({ host: '127.0.0.1', port, path: '/', agent: false, ...clientTlsOptions(identity) }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const chunk of response) text += String(chunk);
+  return JSON.parse(text) as Record<string, unknown>;
+}
+
+test('a device renews over its own connection, and both certificates are good for a while', async () => {
+  const before = await house.letIn('renewing', 'agent');
+  const directory = join(house.identity, 'devices', 'renewing');
+  const files = await requestRenewal(before, { host: '127.0.0.1', port: listener.port });
+  storeCertificate(directory, files);
+  const after = openCredential(directory);
+  expect(after.device).toBe(before.device);
+  expect(after.tls.certificate).not.toBe(before.tls.certificate);
+  expect(await ask(listener.port, before.tls)).toMatchObject({ device: before.device });
+  expect(await ask(listener.port, after.tls)).toMatchObject({ device: before.device });
+  expect((await house.registry.find(before.device))?.notAfter).toBe(after.notAfter);
+});
+
+test('a device that is on renews by itself, in time, and goes on trying', async () => {
+  const { notBefore, notAfter } = await house.letIn('patient', 'agent');
+  const directory = join(house.identity, 'devices', 'patient');
+  const clock = createFakeClock(notBefore + 1);
+  const stop = new AbortController();
+  const told: string[] = [];
+  let refusals = 2;
+  const kept = keepRenewed({
+    directory,
+    clock,
+    signal: stop.signal,
+    told: ({ kind }) => void told.push(kind),
+    async renew(credential) {
+      refusals -= 1;
+      if (refusals >= 0) throw new Error('away');
+      expect(clock.now()).toBeGreaterThanOrEqual(renewalDueAt({ notBefore, notAfter }));
+      expect(clock.now()).toBeLessThan(notAfter);
+      stop.abort();
+      return requestRenewal(credential, { host: '127.0.0.1', port: listener.port });
+    },
+  });
+  await clock.advance(6 * DAY_MS);
+  await kept;
+  expect(told).toEqual(['failed', 'failed', 'renewed']);
+});
+
+test('the daemon’s certificate is swapped without dropping a connection', async () => {
+  // So short that it is due at once.
+  const authority = openAuthority(house.identity, { lifetimes: { certificateMs: 60_000 } });
+  await using short = await listenIn({ ...house, authority });
+  const { tls } = await house.letIn('connected', 'operator');
+  const served = async () => {
+    const socket = connect({ host: '127.0.0.1', port: short.port, ...clientTlsOptions(tls) });
+    await once(socket, 'secureConnect');
+    const { serialNumber } = socket.getPeerX509Certificate() as X509Certificate;
+    socket.destroy();
+    return serialNumber;
+  };
+  const open = connect({ host: '127.0.0.1', port: short.port, ...clientTlsOptions(tls) });
+  const askOnIt = async () => {
+    open.write('GET / HTTP/1.1\r\nHost: palyrad\r\n\r\n');
+    return String((await once(open, 'data'))[0]);
+  };
+
+  const before = await served();
+  expect(await askOnIt()).toContain('HTTP/1.1 200');
+  expect(await short.certificate.tend()).toBe('renewed');
+  expect(await served()).not.toBe(before);
+  // It stands between the two that were made before and after it, and knows nothing of the change.
+  expect(await askOnIt()).toContain('HTTP/1.1 200');
+  open.destroy();
+});
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+
+test.skipIf(!hasCurl)('curl meets the daemon, with either kind of device key [needs: curl]', async () => {
+  for (const algorithm of ['ed25519', 'p256'] as const) {
+    const key = createDeviceKey(algorithm);
+    const issue = issueDeviceCertificate(house, { by: 'user:ada', principalFor: () => `agent:${algorithm}` });
+    const { certificatePem, caPem, device } = await issue({
+      csrDer: await createSigningRequest(key),
+      kind: 'agent',
+      name: algorithm,
+    });
+    const file = (name: string, text: string) => {
+      const path = join(house.path, `${algorithm}.${name}`);
+      writeFileSync(path, text, { mode: 0o600 });
+      return path;
+    };
+    const args = [
+      '-sS',
+      '--cacert',
+      file('ca', caPem),
+      '--cert',
+      file('crt', certificatePem),
+      '--key',
+      file('key', key.exportPrivate()),
+    ];
+    const child = spawn('curl', [...args, `https://localhost:${listener.port}/`], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let out = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+    });
+    await once(child, 'close');
+    expect(JSON.parse(out)).toMatchObject({ device, kind: 'agent' });
+  }
+});
