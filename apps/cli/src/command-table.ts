@@ -3,7 +3,9 @@ import { configCheck } from './commands/config-check.ts';
 import { configInit } from './commands/config-init.ts';
 import { configSet } from './commands/config-set.ts';
 import { configShow } from './commands/config-show.ts';
+import { deviceJoin } from './commands/device-join.ts';
 import { deviceList } from './commands/device-list.ts';
+import { devicePair } from './commands/device-pair.ts';
 import { deviceRenew } from './commands/device-renew.ts';
 import { deviceRevoke } from './commands/device-revoke.ts';
 import { deviceRoles } from './commands/device-roles.ts';
@@ -45,6 +47,8 @@ export const COMMANDS: readonly CommandDefinition[] = [
   tokenCreate,
   tokenList,
   tokenRevoke,
+  devicePair,
+  deviceJoin,
   policyCheck,
   policyTest,
   policyExplain,

@@ -63,8 +63,10 @@ export interface CommandContext {
 export interface Terminal {
   /** Replaces the line before. */
   progress(line: string): void;
-  /** One line of answer; empty when nobody can type one. */
-  ask(question: string): Promise<string>;
+  /** Stays on the screen, above progress and questions. */
+  show(text: string): void;
+  /** One line of answer; empty when nobody can type one, or nobody needs it any more. */
+  ask(question: string, signal?: AbortSignal): Promise<string>;
 }
 
 /** One outcome, told to a program or to a person: a command never prints by itself. */

@@ -47,17 +47,30 @@ export async function asOperator<Result>(
   role: Role,
   act: (found: OperatorContext) => Promise<Result>,
 ): Promise<Result> {
+  const { close, ...found } = await openAsOperator(context, role);
+  try {
+    return await act(found);
+  } finally {
+    await close();
+  }
+}
+
+/** The same for as long as somebody needs it. */
+export async function openAsOperator(
+  context: CommandContext,
+  role: Role,
+): Promise<OperatorContext & { close(): Promise<void> }> {
   const { home, place, warnings } = findJournal(context);
   const identity = await loadIdentity();
   const journal = await loadJournal();
   const { device: id } = identity.openOperatorCredential(home.identity);
-  const opened = await openRecorded(place, { identity, journal });
+  const { registry, close } = await openRecorded(place, { identity, journal });
   try {
-    const device = await opened.registry.find(id);
-    const operator = requireRole(device, role, identity);
-    return await act({ home, registry: opened.registry, identity, warnings, operator });
-  } finally {
-    await opened.close();
+    const operator = requireRole(await registry.find(id), role, identity);
+    return { home, registry, identity, warnings, operator, close };
+  } catch (error) {
+    await close();
+    throw error;
   }
 }
 

@@ -26,14 +26,19 @@ export function openTerminal({ stderr, signal, openStdin }: TerminalProcess): Op
     if (isShown) stderr.write(START_OF_LINE);
     isShown = false;
   };
-  const ask = async (question: string): Promise<string> => {
+  const ask = async (question: string, unneeded?: AbortSignal): Promise<string> => {
     clear();
     const stdin = openStdin();
     // Piped input answers other questions than this one.
     if (stdin.isTTY !== true) return '';
     const lines = createInterface({ input: stdin, output: stderr, terminal: false });
     try {
-      return await lines.question(safeText(question), { signal });
+      const until = unneeded === undefined ? signal : AbortSignal.any([signal, unneeded]);
+      return await lines.question(safeText(question), { signal: until });
+    } catch (thrown) {
+      if (unneeded?.aborted !== true || signal.aborted) throw thrown;
+      stderr.write('\n');
+      return '';
     } finally {
       lines.close();
     }
@@ -44,6 +49,10 @@ export function openTerminal({ stderr, signal, openStdin }: TerminalProcess): Op
       progress(line) {
         isShown = true;
         stderr.write(`${START_OF_LINE}${safeText(line).slice(0, COLUMNS)}`);
+      },
+      show(text) {
+        clear();
+        stderr.write(`${safeText(text)}\n`);
       },
       ask,
     },

@@ -48,6 +48,47 @@ export {
   type Refused,
 } from './identity-error.ts';
 export { createDeviceKey, type DeviceKey, isSignedByKey, type KeyAlgorithm } from './keys/device-key.ts';
+export type {
+  ConfirmPairing,
+  FindDevice,
+  IssuePairedCertificate,
+  PairingRequest,
+} from './pairing/certify-device.ts';
+export { DEADLINES, type Deadlines } from './pairing/deadlines.ts';
+export { checkDeviceName, shownName } from './pairing/device-name.ts';
+export type { HostProgress } from './pairing/host-pairing.ts';
+export {
+  INVITATION_LIFE_MS,
+  type Invitation,
+  type InvitationEnd,
+  type InvitationTerms,
+  MAX_TRIES,
+  type NewInvitation,
+} from './pairing/invitations.ts';
+export { joinDevice } from './pairing/join-device.ts';
+export type {
+  CertificateRequest,
+  JoinDeps,
+  JoinedDevice,
+  JoinInput,
+  JoinProgress,
+  MakeRequest,
+} from './pairing/join-pairing.ts';
+export {
+  type JoinTarget,
+  type PairingAddress,
+  parseJoinTarget,
+  renderAddress,
+  renderJoinUrl,
+} from './pairing/join-url.ts';
+export { PAIRING_ERRORS, PairingError, type PairingErrorCode } from './pairing/pairing-error.ts';
+export {
+  openPairingListener,
+  type PairingListener,
+  type PairingListenerDeps,
+  type PairingPlace,
+} from './pairing/pairing-listener.ts';
+export { keyDigestOfRequest } from './pairing/request-key.ts';
 export {
   checkName,
   type Device,
@@ -108,3 +149,4 @@ export { openTokens, type TokenPeer, type Tokens } from './tokens/open-tokens.ts
 export { type Attempt, createThrottle, type Throttle } from './tokens/throttle.ts';
 export type { Token } from './tokens/token.ts';
 export { TOKEN_ACTIONS } from './tokens/token-actions.ts';
+export { type MadeRequest, makeListenerCredential, makeRequest } from './x509/make-request.ts';

@@ -31,5 +31,7 @@ export function createCatalog(tools: readonly Tool[]): Catalog {
 }
 
 function fault(message: string): GatewayError {
-  return new GatewayError('gateway.invalid_catalog', message, { fix: 'Give every tool a name of its own, in lower case.' });
+  return new GatewayError('gateway.invalid_catalog', message, {
+    fix: 'Give every tool a name of its own, in lower case.',
+  });
 }

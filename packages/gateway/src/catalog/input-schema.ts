@@ -99,9 +99,13 @@ export function readInputSchema(tool: string, schema: JsonObject): ObjectSchema 
     sound.add(schema);
     return schema;
   }
-  throw new GatewayError('gateway.invalid_catalog', `The input schema of ${tool} says something that is not checked here.`, {
-    fix: 'packages/gateway/src/catalog/input-schema.ts lists what a schema may say.',
-  });
+  throw new GatewayError(
+    'gateway.invalid_catalog',
+    `The input schema of ${tool} says something that is not checked here.`,
+    {
+      fix: 'packages/gateway/src/catalog/input-schema.ts lists what a schema may say.',
+    },
+  );
 }
 
 /** Looked at once: they do not change. */
