@@ -15,10 +15,14 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { resolvePath } from '../survey/survey-files.ts';
-import { createProtection, type ProtectedPlace, type Protection } from './create-protection.ts';
-import type { ProtectedChange } from './put-back.ts';
-import { SCAN_LIMITS, type ScanLimits } from './scan-limits.ts';
+import {
+  createProtection,
+  type ProtectedPlace,
+  type Protection,
+} from '../../packages/sandbox/src/protect/create-protection.ts';
+import type { ProtectedChange } from '../../packages/sandbox/src/protect/put-back.ts';
+import { SCAN_LIMITS, type ScanLimits } from '../../packages/sandbox/src/protect/scan-limits.ts';
+import { resolvePath } from '../../packages/sandbox/src/survey/survey-files.ts';
 
 /** Small enough that a test can exceed them. */
 const LIMITS: ScanLimits = {
