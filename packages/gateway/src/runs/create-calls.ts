@@ -36,12 +36,14 @@ export function createCalls(run: OpenRun, deps: CallsDeps): Calls {
   const running = new Set<Promise<unknown>>();
   const byKey = new Map<string, UnderWay>();
 
+  /** As it is recorded: of what is not in the catalogue there is one name. */
+  const nameOf = ({ tool }: ProposedCall) => catalog.get(tool)?.metadata.name ?? 'unknown';
   const start = async (proposed: ProposedCall): Promise<ToolCallResult> => {
     const call: OpenedCall = {
       id: ids.newId('call'),
       run,
       proposed,
-      toolName: catalog.get(proposed.tool)?.metadata.name ?? 'unknown',
+      toolName: nameOf(proposed),
       input: await journal.bodies.prepare(proposed.input),
       signal: proposed.signal === undefined ? run.signal : AbortSignal.any([run.signal, proposed.signal]),
       openedAt: clock.now(),
@@ -57,7 +59,8 @@ export function createCalls(run: OpenRun, deps: CallsDeps): Calls {
       .where('key', '=', key)
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    await requireSame(proposed, row, journal);
+    const { bytes } = await journal.bodies.read(row.input);
+    if (row.tool !== nameOf(proposed) || !Buffer.from(proposed.input).equals(bytes)) throw keyReused();
     // SECURITY: T-01 — never run again, not even when it is not known what became of it.
     if (row.state === 'executing' || row.result === null) {
       throw new GatewayError('gateway.call_elsewhere', 'A call with this key is under way.');
@@ -92,11 +95,6 @@ export function createCalls(run: OpenRun, deps: CallsDeps): Calls {
 
 function isSame(one: ProposedCall, other: ProposedCall): boolean {
   return one.tool === other.tool && one.input === other.input;
-}
-
-async function requireSame({ tool, input }: ProposedCall, row: CallRow, journal: Journal): Promise<void> {
-  const { bytes } = await journal.bodies.read(row.input);
-  if (row.tool !== tool || !Buffer.from(input).equals(bytes)) throw keyReused();
 }
 
 function keyReused(): GatewayError {

@@ -165,11 +165,13 @@ function openRun(row: RunRow, caller: Caller, deps: RunsDeps): Run {
     signal: cancelled.signal,
   };
   const calls = createCalls(run, deps);
-  let isOver = false;
+  let ending: Promise<void> | undefined;
 
-  const finish = async (outcome: 'completed' | 'cancelled') => {
-    if (isOver) return;
-    isOver = true;
+  const finish = (outcome: 'completed' | 'cancelled'): Promise<void> => {
+    ending ??= recordEnd(outcome);
+    return ending;
+  };
+  const recordEnd = async (outcome: 'completed' | 'cancelled') => {
     await calls.settled();
     const { write } = database;
     const close = write
@@ -181,14 +183,21 @@ function openRun(row: RunRow, caller: Caller, deps: RunsDeps): Run {
     const data = { ...ids, outcome, calls: run.budget.used };
     await journal.append(caller.actor, [{ kind: 'run.ended', data }], { steps: [statement(close, { rows: 1 })] });
   };
+  /** As many refusals as calls: an agent that is refused all the time fills the journal. */
+  const endIfRefusedTooOften = () => {
+    if (run.budget.refused < row.max_calls) return;
+    // Not waited for: it waits for the calls that are under way, and one of them may wait for this one. When it cannot be
+    // recorded, it is after a restart.
+    finish('cancelled').catch(() => undefined);
+  };
   return {
     id: run.id,
     session: run.session,
     async call(proposed) {
-      if (isOver) throw new GatewayError('gateway.run_ended', 'The run is over.');
+      endIfRefusedTooOften();
+      if (ending !== undefined) throw new GatewayError('gateway.run_ended', 'The run is over.');
       const result = await calls.call({ ...proposed, run: run.id });
-      // As many refusals as calls: an agent that is refused all the time fills the journal.
-      if (run.budget.refused >= row.max_calls) await finish('cancelled');
+      endIfRefusedTooOften();
       return result;
     },
     async cancel() {

@@ -11,7 +11,7 @@ test('one that is alone runs beside no other, those that share may, and all of t
       const begun: number[] = [];
       await Promise.allSettled(
         all.map((kind, at) =>
-          turns.take(kind, async () => {
+          turns.take({ id: `${at}`, how: kind, parent: undefined }, async () => {
             begun.push(at);
             running.add(at);
             const beside = [...running].filter((other) => other !== at);
@@ -30,4 +30,21 @@ test('one that is alone runs beside no other, those that share may, and all of t
     }),
     { numRuns: 200 },
   );
+});
+
+test('a nested one waits for its siblings only, whatever waits for its parent', async () => {
+  const turns = createTurns();
+  const log: string[] = [];
+  const take = (id: string, how: 'shared' | 'alone', parent?: string) =>
+    turns.take({ id, how, parent }, async () => void log.push(id));
+  const outer = turns.take({ id: 'outer', how: 'shared', parent: undefined }, async () => {
+    // Comes before its children, and cannot begin before they are over.
+    const behind = take('behind', 'alone');
+    await Promise.all([take('first', 'alone', 'outer'), take('second', 'shared', 'outer')]);
+    log.push('outer');
+    return { behind };
+  });
+  await (await outer).behind;
+  await take('late', 'shared', 'outer');
+  expect(log).toEqual(['first', 'second', 'outer', 'behind', 'late']);
 });

@@ -145,6 +145,8 @@ function decideAgain(call: DecidedCall, given: Permit, { policy, clock }: Approv
       `It was approved, but the policies do not allow it: ${decision.reason}`,
       decision.fix,
     ),
+    decision,
+    under,
     ...(approval === undefined ? {} : { approval }),
   };
 }
@@ -163,6 +165,7 @@ function decideAnew(
     message: decision.reason,
     fix: decision.fix,
     decision,
+    under,
   };
 }
 

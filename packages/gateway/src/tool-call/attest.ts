@@ -9,6 +9,7 @@ import { type AttestedFacts, attestedFacts, knownFacts } from './attested-facts.
 import type { CallEnd, RecordedDecision, RefusedCall } from './call-end.ts';
 import { type CallLedger, idsOf, type LastDecision } from './call-ledger.ts';
 import type { OpenedCall } from './decided-call.ts';
+import { hasLostKey } from './lost-key.ts';
 import { outputOf } from './output-of.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
 import type { ToolCallResult } from './tool-call-result.ts';
@@ -27,7 +28,9 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
   return async (_opened, end, ledger) => {
     const { call } = ledger;
     const { journal, policy, redactor, owner } = deps;
-    if (end.kind === 'refused' && isNews(end, ledger.last)) await ledger.decided(decisionOf(end), policy.current());
+    // Also after a question: what is attested of a refusal is the decision that refused, under the policies that made it.
+    if (end.kind === 'refused' && (ledger.last === undefined || end.decision !== undefined))
+      await ledger.decided(decisionOf(end), end.under ?? policy.current());
     const last = ledger.last as LastDecision;
     const output = end.kind === 'executed' ? outputOf(end.result, redactor) : undefined;
     const body = output === undefined ? undefined : await journal.bodies.prepare(canonicalJson(output));
@@ -37,10 +40,16 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
     };
     const result = resultOf(call, end, { last, facts });
     const kept = { ...result, attestation: attestedWith(facts) };
-    const attested = await ledger.attest({
-      facts,
-      drafts: [{ kind: 'outcome', data: outcomeData(call, end, body) }],
-      steps: endSteps(ledger, end, { statements, kept, body, owner }),
+    const attestFor = (key: string | null) =>
+      ledger.attest({
+        facts,
+        drafts: [{ kind: 'outcome', data: outcomeData(call, end, body) }],
+        steps: endSteps(ledger, end, { statements, kept, body, owner, key }),
+      });
+    const attested = await attestFor(call.proposed.key ?? null).catch(async (error: unknown) => {
+      // The key answers for the call of the other process; this one is attested all the same.
+      if (await hasLostKey(call, deps.database)) return attestFor(null);
+      throw error;
     });
     if (end.kind === 'refused') call.run.budget.refuse();
     call.reservation?.free();
@@ -50,11 +59,6 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
       attestation: attestationOf(facts, attested),
     };
   };
-}
-
-/** Nothing is on record yet, or what it was asked under says something else by now. */
-function isNews({ decision }: RefusedCall, last: LastDecision | undefined): boolean {
-  return last === undefined || (decision !== undefined && decision !== last.decision);
 }
 
 function decisionOf({ decision, code, message, fix }: RefusedCall): RecordedDecision {
@@ -128,13 +132,14 @@ interface Ending extends Pick<AttestDeps, 'owner'> {
   /** What is told again to the same key. */
   readonly kept: Unattested;
   readonly body: Body | undefined;
+  readonly key: string | null;
 }
 
 /** The row that answers the same key again; a refusal has none yet. */
 function endSteps(
   { call, hasIntent }: CallLedger,
   end: CallEnd,
-  { statements: { countRefusal, endCall, insertCall }, owner, kept, body }: Ending,
+  { statements: { countRefusal, endCall, insertCall }, owner, kept, body, key }: Ending,
 ): readonly Step[] {
   const told = { result: canonicalJson({ ...kept }), output: body?.commitment ?? null };
   if (end.kind === 'executed' || hasIntent) return [endCall({ id: call.id, ...told })];
@@ -144,7 +149,7 @@ function endSteps(
   const row = {
     id: call.id,
     run: call.run.id,
-    key: call.proposed.key ?? null,
+    key,
     input: call.input.commitment,
     tool: call.toolName,
     state: 'ended',

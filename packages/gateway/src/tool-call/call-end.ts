@@ -1,5 +1,5 @@
 import type { AttestedApproval } from '@palyra/journal';
-import type { Decision } from '@palyra/policy';
+import type { Decision, PolicySet } from '@palyra/policy';
 import { describeError } from '@palyra/primitives';
 import type { ToolRefusal, ToolResult } from '../catalog/tool.ts';
 import type { GatewayErrorCode } from '../gateway-error.ts';
@@ -11,6 +11,8 @@ export type CallEnd = RefusedCall | { readonly kind: 'executed'; readonly result
 export interface RefusedCall extends ToolRefusal {
   /** Policy's, or one in the same form for what was refused before policy was asked. */
   readonly decision?: RecordedDecision;
+  /** The policies that made it, where they did. */
+  readonly under?: Pick<PolicySet, 'digest' | 'preset'>;
   readonly approval?: AttestedApproval;
 }
 

@@ -21,6 +21,7 @@ export function createDecide({ policy, clock }: DecideDeps): ToolCallSteps['deci
         message: decision.reason,
         fix: decision.fix,
         decision,
+        under,
       };
     }
     return { kind: 'passed', call: { ...call, decision, under, decidedAt, needsBoundBytes: decision.kind === 'ask' } };

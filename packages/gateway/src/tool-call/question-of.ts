@@ -9,7 +9,8 @@ export function questionOf(call: DecidedCall, { bound, notBound }: BoundCall): Q
   const { id, run, proposed, tool, plan, decision, under } = call;
   const { enforced } = plan;
   return {
-    key: proposed.key ?? id,
+    // SECURITY: T-41 — a caller's key is for one run: in another it would be refused as used, or fetch an answer there.
+    key: proposed.key === undefined ? id : `${run.id} ${proposed.key}`,
     run: run.id,
     credential: run.caller.credential,
     subject: {

@@ -6,6 +6,8 @@ import { callStatements } from '../store/call-statements.ts';
 import type { GatewaySchema } from '../store/gateway-schema.ts';
 import { intendedFacts } from './attested-facts.ts';
 import { type RefusedCall, refusedBy } from './call-end.ts';
+import type { Intent } from './call-ledger.ts';
+import { hasLostKey } from './lost-key.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
 
 export interface RecordIntentDeps {
@@ -43,14 +45,22 @@ export function createRecordIntent(deps: RecordIntentDeps): ToolCallSteps['recor
       result: null,
       output: null,
     } as const;
-    const recorded = await ledger.intended({
+    const intent: Intent = {
       made,
       executor: plan.executor,
       plan: plan.printed,
       drafts: await draftsOf(permit?.events ?? [], (text) => journal.bodies.prepare(text)),
       steps: [...approvalSteps, countCall({ run: run.id }), insertCall(row)],
       notifications: permit?.notifications ?? [],
+    };
+    const recorded = await ledger.intended(intent).catch(async (error: unknown) => {
+      // SECURITY: T-01 — two processes that were given one key at once: one of them begins.
+      if (await hasLostKey(call, database)) return { kind: 'key lost' } as const;
+      throw error;
     });
+    if (recorded.kind === 'key lost') {
+      return refusedBy('gateway.call_elsewhere', 'A call with this key was begun by another process.');
+    }
     if (recorded.kind === 'conflict') return whatConflicts(recorded.step - approvalSteps.length);
     call.reservation?.count();
     proposed.onEvent?.({ kind: 'started' });
