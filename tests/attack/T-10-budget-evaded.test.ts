@@ -1,5 +1,6 @@
 // T-10: the budget is evaded by parallel or nested calls, by reconnecting, or by a restart of the daemon.
-import { DEFAULT_TOOL_CALL_CONFIG } from '@palyra/gateway';
+import { DEFAULT_TOOL_CALL_CONFIG, type Tool } from '@palyra/gateway';
+import type { CallId } from '@palyra/primitives';
 import { afterEach, expect, test } from 'vitest';
 import { type GatewayHouse, openHouse, removeHouse } from '../integration/gateway-house.ts';
 import { testTool } from '../integration/gateway-tools-for-tests.ts';
@@ -15,22 +16,37 @@ afterEach(async () => {
   opened = [];
 });
 
-async function open(root?: string) {
+async function open(root?: string, more: readonly Tool[] = []) {
   let runs = 0;
   const tool = testTool({ execute: async () => ({ runs: runs++ }) });
-  const house = await openHouse({ tools: [tool], config, ...(root === undefined ? {} : { root }) });
+  const house = await openHouse({ tools: [tool, ...more], config, ...(root === undefined ? {} : { root }) });
   opened.push(house);
   return { ...house, runs: () => runs };
 }
 
 test('many calls at once, nested ones among them, share one budget', async () => {
-  const house = await open();
+  let parent: CallId | undefined;
+  const nested = testTool({
+    name: 'test.nest',
+    async execute() {
+      await Promise.allSettled(Array.from({ length: 5 }, () => call(parent)));
+      return {};
+    },
+  });
+  const house = await open(undefined, [nested]);
   const run = await house.gateway.startRun(house.agent, { workspace: house.workspace });
-  const call = (parent?: string) =>
-    run.call({ tool: 'test.echo', input: INPUT, ...(parent === undefined ? {} : { parent: parent as never }) });
-  const first = await call();
-  await Promise.allSettled(Array.from({ length: 5 }, () => call(first.call_id)));
-  expect(house.runs()).toBe(3);
+  const call = (from?: CallId) =>
+    run.call({ tool: 'test.echo', input: INPUT, ...(from === undefined ? {} : { parent: from }) });
+  const { call_id: over } = await call();
+  await expect(call(over as CallId)).rejects.toMatchObject({ code: 'gateway.parent_not_running' });
+  await run.call({
+    tool: 'test.nest',
+    input: INPUT,
+    onEvent: (event) => {
+      if (event.kind === 'accepted') parent = event.callId;
+    },
+  });
+  expect(house.runs()).toBe(2);
 });
 
 test('two connections to the same run, and the same run in two daemons, share it too', async () => {

@@ -12,6 +12,7 @@ export const GATEWAY_ERRORS = {
   'gateway.run_ended': 'The run is over, and takes no more calls.',
   'gateway.key_reused': 'The same key was used for another call.',
   'gateway.call_elsewhere': 'A call with this key is under way in another process, or was when that process ended.',
+  'gateway.parent_not_running': 'The call that shall have made this one is not running in this run.',
   'gateway.approval_denied': 'A human refused.',
   'gateway.approval_expired': 'Nobody answered in time.',
   'gateway.approval_cancelled': 'The question was taken back.',

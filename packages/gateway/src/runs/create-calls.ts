@@ -70,7 +70,13 @@ export function createCalls(run: OpenRun, deps: CallsDeps): Calls {
 
   return {
     async call(proposed) {
-      const { key } = proposed;
+      const { key, parent } = proposed;
+      // SECURITY: T-10, T-31 — else anybody could run beside a call that is alone, and have a false origin attested.
+      if (parent !== undefined && !run.turns.isActing(parent)) {
+        throw new GatewayError('gateway.parent_not_running', 'The call that is named as the parent is not running.', {
+          fix: 'Only what a running call proposes has a parent; leave it away otherwise.',
+        });
+      }
       const before = key === undefined ? undefined : byKey.get(key);
       if (before !== undefined) {
         if (isSame(before.proposed, proposed)) return before.result;

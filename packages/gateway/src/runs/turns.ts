@@ -1,6 +1,8 @@
 /** Calls that are safe beside one another share; any other has the run for itself. In the order in which they came. */
 export interface Turns {
   take<Result>(turn: Turn, act: () => Promise<Result>): Promise<Result>;
+  /** Whether it is this call's turn now. */
+  isActing(id: string): boolean;
 }
 
 export interface Turn {
@@ -19,6 +21,7 @@ export function createTurns(): Turns {
   const all = createQueue();
   const withinTurns = new Map<string, Queue>();
   return {
+    isActing: (id) => withinTurns.has(id),
     take({ id, how, parent }, act) {
       const { take } = withinTurns.get(parent ?? '') ?? all;
       return take(how, async () => {

@@ -23,7 +23,7 @@ export interface ProposedCall {
   readonly input: string;
   /** The same key in the same run is the same call: it is answered, and never run again. */
   readonly key?: string;
-  /** The call that makes this one: a skill's, or an upstream server's. */
+  /** The running call that makes this one: a skill's, or an upstream server's. From the server, never from an agent. */
   readonly parent?: CallId;
   /** Why the agent says it wants this. For people; decides nothing. */
   readonly agentSays?: string;
