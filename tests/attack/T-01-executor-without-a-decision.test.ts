@@ -1,4 +1,6 @@
 // T-01: some path leads to an executor without a decision: a cast, a copy, a replay, a nested call.
+import type { CallEvent, ToolCallResult } from '@palyra/gateway';
+import type { CallId } from '@palyra/primitives';
 import { afterEach, expect, test } from 'vitest';
 import { createExecute } from '../../packages/gateway/src/tool-call/execute.ts';
 import type { PermittedCall } from '../../packages/gateway/src/tool-call/permitted-call.ts';
@@ -46,13 +48,23 @@ test('a call that ran does not run again, nor does a copy of it, whoever kept it
 
 test('a nested call is decided, counted and attested like any other', async () => {
   const denied = testTool({ name: 'test.never', enforced: { neverPaths: ['/root/.ssh'] } });
-  house = await openHouse({ tools: [testTool(), denied] });
+  let parent: CallId | undefined;
+  let nested: ToolCallResult | undefined;
+  const nesting = testTool({
+    async execute() {
+      nested = await run.call({ tool: 'test.never', input: INPUT, ...(parent === undefined ? {} : { parent }) });
+      return {};
+    },
+  });
+  house = await openHouse({ tools: [nesting, denied] });
   const run = await house.gateway.startRun(house.agent, { workspace: house.workspace });
-  const parent = await run.call({ tool: 'test.echo', input: INPUT });
-  const nested = await run.call({ tool: 'test.never', input: INPUT, parent: parent.call_id as never });
+  const onEvent = (event: CallEvent) => {
+    if (event.kind === 'accepted') parent = event.callId;
+  };
+  await run.call({ tool: 'test.echo', input: INPUT, onEvent });
   expect(nested).toMatchObject({ decision: { kind: 'deny' }, outcome: { kind: 'refused' } });
-  const { entries } = await house.journal.query({ call: nested.call_id, kinds: ['proposal'] });
-  expect(entries[0]?.data).toMatchObject({ parent_call_id: parent.call_id });
+  const { entries } = await house.journal.query({ call: nested?.call_id ?? '', kinds: ['proposal'] });
+  expect(entries[0]?.data).toMatchObject({ parent_call_id: parent });
 });
 
 test('a message that is sent again is answered again, also at the same time, and runs once', async () => {

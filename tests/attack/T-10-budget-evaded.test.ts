@@ -1,10 +1,11 @@
 // T-10: the budget is evaded by parallel or nested calls, by reconnecting, or by a restart of the daemon.
 import { DEFAULT_TOOL_CALL_CONFIG, type Tool } from '@palyra/gateway';
 import type { CallId } from '@palyra/primitives';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { type GatewayHouse, openHouse, removeHouse } from '../integration/gateway-house.ts';
-import { testTool } from '../integration/gateway-tools-for-tests.ts';
+import { LEAVES_THE_BOX, testTool } from '../integration/gateway-tools-for-tests.ts';
 
+const PATIENT = { timeout: 20_000 };
 const INPUT = '{"text":"a"}';
 const config = { ...DEFAULT_TOOL_CALL_CONFIG, maxCallsPerRun: 3 };
 
@@ -38,7 +39,7 @@ test('many calls at once, nested ones among them, share one budget', async () =>
   const call = (from?: CallId) =>
     run.call({ tool: 'test.echo', input: INPUT, ...(from === undefined ? {} : { parent: from }) });
   const { call_id: over } = await call();
-  await expect(call(over as CallId)).rejects.toMatchObject({ code: 'gateway.parent_not_running' });
+  expect(await call(over as CallId)).toMatchObject({ outcome: { code: 'gateway.unknown_parent' } });
   await run.call({
     tool: 'test.nest',
     input: INPUT,
@@ -78,4 +79,37 @@ test('calls that policy denies hold nothing of it', async () => {
   const kinds = [await call('test.never'), await call('test.never')];
   for (const _ of [1, 2, 3]) kinds.push(await call('test.echo'));
   expect(kinds).toEqual(['refused', 'refused', 'completed', 'completed', 'completed']);
+});
+
+test('calls that could not be recorded hold nothing of it either', async () => {
+  let isFull = true;
+  const house = await openHouse({
+    tools: [testTool()],
+    config,
+    around: (journal) => ({
+      ...journal,
+      append: (...args) => (isFull ? Promise.reject(new Error('full')) : journal.append(...args)),
+    }),
+  });
+  opened.push(house);
+  isFull = false;
+  const run = await house.gateway.startRun(house.agent, { workspace: house.workspace });
+  const call = () => run.call({ tool: 'test.echo', input: INPUT });
+  isFull = true;
+  for (const _ of [1, 2, 3]) await expect(call()).rejects.toThrow('full');
+  isFull = false;
+  expect((await call()).outcome.kind).toBe('completed');
+});
+
+test('the refusal that ends a run is told at once, whoever still waits', async () => {
+  const asking = testTool({ name: 'test.asks', enforced: LEAVES_THE_BOX });
+  const house = await openHouse({ tools: [asking], config });
+  opened.push(house);
+  const run = await house.gateway.startRun(house.agent, { workspace: house.workspace });
+  const waiting = run.call({ tool: 'test.asks', input: INPUT });
+  await vi.waitFor(async () => expect(await house.approvals.pending({ limit: 1 })).toHaveLength(1), PATIENT);
+  for (const _ of [1, 2, 3]) expect((await run.call({ tool: 'no.such', input: INPUT })).outcome.kind).toBe('refused');
+  await expect(run.call({ tool: 'test.asks', input: INPUT })).rejects.toMatchObject({ code: 'gateway.run_ended' });
+  await run.cancel();
+  expect((await waiting).outcome.kind).toBe('refused');
 });

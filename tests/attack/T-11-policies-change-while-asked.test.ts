@@ -13,6 +13,8 @@ afterEach(async () => {
   house = undefined;
 });
 
+const PATIENT = { timeout: 20_000 };
+
 const RULES = {
   denied:
     '@id("own") forbid (principal, action == Palyra::Action::"tool.execute", resource == Palyra::Tool::"test.a");',
@@ -32,7 +34,7 @@ test('what is denied by now is refused, what is allowed by now runs, and what is
     const cards = await approvals.pending({ limit: 10 });
     if (cards.length < 3) throw new Error('not all are asked yet');
     return cards;
-  });
+  }, PATIENT);
   const before = await asked;
 
   mkdirSync(join(root, 'policies'), { recursive: true, mode: 0o700 });
@@ -45,6 +47,6 @@ test('what is denied by now is refused, what is allowed by now runs, and what is
     const left = await approvals.pending({ limit: 10 });
     expect(left).toHaveLength(1);
     expect(before.map(({ approvalId }) => approvalId)).toContain(left[0]?.approvalId);
-  });
+  }, PATIENT);
   await run.cancel();
 });

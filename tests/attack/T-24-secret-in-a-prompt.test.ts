@@ -34,11 +34,14 @@ test('the prompt has the name of a held secret and not its value, and hides noth
   const run = await gateway.startRun(agent, { workspace });
   const text = `curl -H ${VALUE} ${LOOKS_LIKE_ONE}`;
   const calling = run.call({ tool: 'test.echo', input: JSON.stringify({ text }), agentSays: `I need ${VALUE}.` });
-  const card = await vi.waitFor(async () => {
-    const [found] = await approvals.pending({ limit: 1 });
-    if (found === undefined) throw new Error('nobody was asked yet');
-    return found;
-  });
+  const card = await vi.waitFor(
+    async () => {
+      const [found] = await approvals.pending({ limit: 1 });
+      if (found === undefined) throw new Error('nobody was asked yet');
+      return found;
+    },
+    { timeout: 20_000 },
+  );
   const shown = JSON.stringify(card);
   expect(shown).toContain('[secret:DEPLOY]');
   expect(shown).toContain(LOOKS_LIKE_ONE);

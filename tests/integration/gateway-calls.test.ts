@@ -1,7 +1,7 @@
 import { DEFAULT_TOOL_CALL_CONFIG, type Tool } from '@palyra/gateway';
 import type { ApprovalId } from '@palyra/primitives';
 import { decideAsShown } from '@palyra/testkit';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type GatewayHouse, type HouseOptions, openHouse, removeHouse } from './gateway-house.ts';
 import { LEAVES_THE_BOX, testTool } from './gateway-tools-for-tests.ts';
 
@@ -224,4 +224,61 @@ test('a run goes on after a restart, with what it has used of its budget', async
   } finally {
     await second.close();
   }
+});
+
+test.each(['accepted', 'decided', 'approval_requested', 'approval_decided', 'started'])(
+  'goes on when whoever listens is gone at "%s"',
+  async (at) => {
+    const { run, ...rest } = await open([testTool({ enforced: LEAVES_THE_BOX })]);
+    const gone = (event: { readonly kind: string }) => {
+      if (event.kind === at) throw new Error('gone');
+    };
+    const running = run.call({ tool: 'test.echo', input: text('a'), onEvent: gone });
+    const [card] = await vi.waitFor(async () => {
+      const cards = await rest.approvals.pending({ limit: 1 });
+      expect(cards).toHaveLength(1);
+      return cards;
+    });
+    await decideAsShown(rest.approvals, card?.approvalId as ApprovalId, {
+      decision: 'approve',
+      scope: 'once',
+      by: rest.ada,
+    });
+    expect((await running).outcome.kind).toBe('completed');
+  },
+);
+
+test('an operator who switches processes off has switched them off', async () => {
+  const tool = testTool();
+  const runs = { ...tool, metadata: { ...tool.metadata, capabilities: ['process_exec'] as const } };
+  const { processRunner, ...config } = DEFAULT_TOOL_CALL_CONFIG;
+  const { run } = await open([runs], { config: { ...config, processRunner: { ...processRunner, enabled: false } } });
+  const { outcome } = await run.call({ tool: 'test.echo', input: text('a') });
+  expect(outcome).toMatchObject({ kind: 'refused', code: 'gateway.tool_not_allowed' });
+});
+
+test('the same key in two daemons at once is one execution, and both calls are attested', async () => {
+  let runs = 0;
+  const tool = testTool({ execute: async () => ({ runs: runs++ }) });
+  const { run, ...one } = await open([tool]);
+  const other = await openHouse({ tools: [tool], root: one.root });
+  try {
+    const again = await other.gateway.resumeRun(other.agent, run.id);
+    const call = { tool: 'test.echo', input: text('a'), key: 'k' };
+    const results = await Promise.allSettled([run.call(call), again.call(call)]);
+    const kinds = results.map((each) => (each.status === 'fulfilled' ? each.value.outcome.kind : each.reason.code));
+    expect([runs, kinds.toSorted()[0]]).toEqual([1, 'completed']);
+    const { entries } = await one.journal.query({ kinds: ['proposal', 'attestation'] });
+    const count = (wanted: string) => entries.filter(({ kind }) => kind === wanted).length;
+    expect(count('attestation')).toBe(count('proposal'));
+  } finally {
+    await other.close();
+  }
+});
+
+test('a tool that is not there is refused again under the same key', async () => {
+  const { run } = await open([testTool()]);
+  const call = { tool: 'no.such', input: text('a'), key: 'k' };
+  const first = await run.call(call);
+  expect(await run.call(call)).toEqual(first);
 });

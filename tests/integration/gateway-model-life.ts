@@ -50,6 +50,7 @@ export function propose(
 function admit(model: GatewayModel, call: ModelCall): ModelCall {
   const { run, tool, text } = call;
   if (tool === 'unknown') return refuse(model, call, 'gateway.unknown_tool');
+  if (tool === 'alone' && call.parent !== undefined) return refuse(model, call, 'gateway.not_beside_others');
   if (text === 'bad') return refuse(model, call, 'gateway.invalid_input');
   const reserved = model.calls.filter((other) => other.run === run && other.isReserved).length;
   if (run.used + reserved >= MOST_CALLS) return refuse(model, call, 'gateway.budget_exhausted');
@@ -69,12 +70,7 @@ function decide(model: GatewayModel, call: ModelCall): ModelCall {
   const answer = answerOf(model, call);
   if (answer === 'allow') return permitted(model, call);
   if (answer === 'deny') {
-    return refuse(
-      model,
-      call,
-      model.policy === 'broken' ? 'policy.evaluation_failed' : 'policy.forbidden',
-      'by policy',
-    );
+    return refuse(model, call, model.policy === 'broken' ? 'policy.evaluation_failed' : 'policy.forbidden', 'deny');
   }
   const grant = covering(model, call.run.session);
   if (grant === undefined) return ask(model, call);
@@ -164,7 +160,7 @@ export function told(model: GatewayModel, call: ModelCall, card: ModelCard): Mod
 
 /** Approval is an input to policy, never a way around it. */
 function decideAgain(model: GatewayModel, call: ModelCall): ModelCall {
-  if (answerOf(model, call) === 'deny') return refuse(model, call, 'gateway.changed_meanwhile', 'by policy');
+  if (answerOf(model, call) === 'deny') return refuse(model, call, 'gateway.changed_meanwhile', 'deny');
   permitted(model, call);
   return call;
 }
@@ -189,6 +185,10 @@ function begin(model: GatewayModel, call: ModelCall): ModelCall {
   const { run, permit, tool, text } = call;
   if (call.isStopped !== undefined) return refuse(model, call, 'gateway.cancelled');
   if (permit !== undefined && permit.until <= model.now) return refuse(model, call, 'unusable');
+  // The policies may have changed since it waits for its turn.
+  const answer = answerOf(model, call);
+  if (answer === 'deny' || (answer === 'ask' && permit === undefined))
+    return refuse(model, call, 'gateway.changed_meanwhile', answer);
   reach(model, 'intent');
   const isGone = permit?.card?.isUsed === true || (permit?.grant !== undefined && permit.grant.state !== 'live');
   if (isGone) return refuse(model, call, 'unusable');
@@ -223,8 +223,9 @@ export function childOf({ text }: Proposal): Proposal {
   return { tool: tool as ToolName, text: rest.join(' ') };
 }
 
-export function refuse(model: GatewayModel, call: ModelCall, code: string, why?: 'by policy'): ModelCall {
-  if (why === 'by policy' || call.decisions.length === 0) commit(model, 'decision', () => call.decisions.push('deny'));
+export function refuse(model: GatewayModel, call: ModelCall, code: string, decided?: 'ask' | 'deny'): ModelCall {
+  if (decided !== undefined || call.decisions.length === 0)
+    commit(model, 'decision', () => call.decisions.push(decided ?? 'deny'));
   commit(model, 'attestation', () => {
     call.run.refused += 1;
     over(call, code);

@@ -45,7 +45,8 @@ import {
   type SandboxOptions,
   type SandboxProfile,
 } from '@palyra/sandbox';
-import { type Database, type DatabaseOptions, openDatabase } from '@palyra/storage';
+import { type Database, type DatabaseOptions, holdLock, openDatabase, StorageError } from '@palyra/storage';
+import { nodeName } from './node-name.ts';
 import { workspaceProfile } from './workspace-profile.ts';
 
 export interface DaemonOptions {
@@ -81,12 +82,13 @@ export interface Daemon {
 type Schema = JournalSchema & ApprovalsSchema & GatewaySchema;
 
 const PALYRAD = parseActor('daemon:palyrad');
-const OWNER = 'palyrad';
 
 /** In start order; when one does not come up, those before it are closed again. */
 export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const { home, config, operator, logger, clock = systemClock, profileFor = workspaceProfile } = options;
   await using started = new AsyncDisposableStack();
+  // SECURITY: T-32 — a second palyrad would settle calls of this one as interrupted, while they run.
+  started.adopt(lockHome(home), (lock) => lock.release());
   // First, before the process grows.
   const sandbox = started.adopt(await createSandbox({ operator, logger, pool: options.pool ?? {} }), (each) =>
     each.close(),
@@ -133,7 +135,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       policy: policies,
       catalog,
       config: options.toolCalls ?? DEFAULT_TOOL_CALL_CONFIG,
-      owner: OWNER,
+      owner: await nodeName(home.identity),
       unattended: config.approvals.unattended,
       redactor,
       clock,
@@ -155,6 +157,18 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
     interrupted,
     close: () => all.disposeAsync(),
   };
+}
+
+function lockHome(home: HomeLayout): ReturnType<typeof holdLock> {
+  try {
+    return holdLock(join(home.root, 'palyrad.lock'));
+  } catch (error) {
+    if (!(error instanceof StorageError) || error.code !== 'storage.locked') throw error;
+    throw new StorageError('storage.locked', 'Another palyrad runs on this home.', {
+      fix: 'Use that one, or stop it first; or give this one a home of its own with --home.',
+      cause: error,
+    });
+  }
 }
 
 const NOT_REDECIDED = 'Questions that were asked under the policies of before could not be decided anew.';

@@ -21,6 +21,8 @@ export function nodeOf(expression: ExpressionJson): ExpressionNode {
 
 /** `context.enforced.hosts` for a chain of attributes, `principal` for a variable, otherwise nothing. */
 export function pathOf(expression: unknown): string | undefined {
+  // A field of a record may have any name, an operator's too: then what stands there is no operand.
+  if (typeof expression !== 'object' || expression === null) return undefined;
   const record = expression as Readonly<Record<string, unknown>>;
   if (typeof record['Var'] === 'string') return record['Var'];
   const access = record['.'] as { left: unknown; attr: string } | undefined;

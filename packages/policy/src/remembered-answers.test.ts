@@ -58,6 +58,9 @@ const READERS = [
   ['declared', 'when { context.declared.arguments.contains("y") }'],
   ['now', 'when { context == context }'],
   ['declared', 'when { {c: context}.c has declared }'],
+  ['declared', 'when { {".": context}["."] has declared }'],
+  ['declared', 'when { {"has": context}["has"] has declared }'],
+  ['declared', 'when { {"Var": context}["Var"] has declared }'],
   ['run_id', 'unless { (if true then context else context) has run_id }'],
 ] as const;
 

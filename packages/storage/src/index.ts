@@ -11,6 +11,7 @@ export {
 } from './program.ts';
 export { sql } from './query-builder.ts';
 export { reusableStatement } from './reusable-statement.ts';
+export { holdLock } from './sqlite/hold-lock.ts';
 export { STORAGE_ERRORS, StorageError, type StorageErrorCode } from './storage-error.ts';
 export type { TransactionMemory } from './transaction-memory.ts';
 export {

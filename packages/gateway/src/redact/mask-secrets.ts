@@ -17,7 +17,7 @@ const LONGEST_GAP = 64;
 /** What is left of a secret at a cut is hidden from here on; less is found at the end of any text. */
 const SHORTEST_REMAINDER = 4;
 
-/** Hides the held secrets in all their forms. Holds back only bytes that may be the beginning of one. */
+/** Hides the held secrets in all their forms. Holds back as many bytes as the longest of them has. */
 export function maskSecrets(held: HeldSecrets): ByteFilter {
   const stream = held.openStream();
   const output = createMaskedOutput({ mask: secretMask, lookBehind: 0 });
@@ -72,10 +72,12 @@ function createScan({ matcher, names }: SecretTable, output: MaskedOutput): Scan
   /** Bytes read so far that are no gaps; `places` knows where the newest of them are. */
   let count = 0;
 
-  const heldFrom = (): number => {
-    const held = matcher.held[state] as number;
-    return held === 0 ? output.total() : (places[(count - held) & last] as number);
+  /** Where the newest `length` bytes that are no gaps begin. */
+  const placeBehind = (length: number): number => {
+    if (length === 0) return output.total();
+    return length > count ? output.cursor() : (places[(count - length) & last] as number);
   };
+  const heldFrom = (): number => placeBehind(matcher.held[state] as number);
 
   return {
     read(from) {
@@ -108,7 +110,9 @@ function createScan({ matcher, names }: SecretTable, output: MaskedOutput): Scan
       gap = run;
       count = seen;
     },
-    settled: heldFrom,
+    // SECURITY: T-24 — always as much as the longest secret could still need, and not only what begins one: whoever sees
+    // what is held back would else learn a secret letter by letter, within one call.
+    settled: () => (matcher.longest === 0 ? output.total() : placeBehind(matcher.longest - 1)),
     hideRemainder() {
       if ((matcher.held[state] as number) < SHORTEST_REMAINDER) return;
       output.hide(heldFrom(), output.total(), names[matcher.heldLabel[state] as number] ?? '');

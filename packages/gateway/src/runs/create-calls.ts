@@ -5,11 +5,12 @@ import type { Catalog } from '../catalog/create-catalog.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { CallRow, GatewaySchema } from '../store/gateway-schema.ts';
 import { openLedger } from '../tool-call/call-ledger.ts';
-import type { OpenedCall } from '../tool-call/decided-call.ts';
+import type { NestedIn, OpenedCall } from '../tool-call/decided-call.ts';
 import type { ProposedCall } from '../tool-call/proposed-call.ts';
 import { runToolCall, type ToolCallSteps } from '../tool-call/run-tool-call.ts';
 import type { ToolCallResult } from '../tool-call/tool-call-result.ts';
 import type { OpenRun } from './open-run.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 export interface CallsDeps {
   readonly database: Database<GatewaySchema>;
@@ -22,7 +23,8 @@ export interface CallsDeps {
 
 /** The calls of one run. */
 export interface Calls {
-  call(proposed: ProposedCall): Promise<ToolCallResult>;
+  /** By whoever is connected now. */
+  call(proposed: ProposedCall, run: OpenRun): Promise<ToolCallResult>;
   settled(): Promise<void>;
 }
 
@@ -31,36 +33,63 @@ interface UnderWay {
   readonly result: Promise<ToolCallResult>;
 }
 
-export function createCalls(run: OpenRun, deps: CallsDeps): Calls {
+/** A call for those that it makes. */
+interface Parent {
+  readonly nestedIn: NestedIn;
+  readonly turns: Turns;
+  readonly signals: readonly AbortSignal[];
+}
+
+export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>, deps: CallsDeps): Calls {
   const { database, journal, catalog, clock, ids, steps } = deps;
   const running = new Set<Promise<unknown>>();
   const byKey = new Map<string, UnderWay>();
+  const parents = new Map<string, Parent>();
 
-  /** As it is recorded: of what is not in the catalogue there is one name. */
-  const nameOf = ({ tool }: ProposedCall) => catalog.get(tool)?.metadata.name ?? 'unknown';
-  const start = async (proposed: ProposedCall): Promise<ToolCallResult> => {
+  const parentOf = (parent: string | undefined): Parent => {
+    if (parent === undefined) return { nestedIn: 'nobody', turns, signals: [] };
+    return parents.get(parent) ?? { nestedIn: 'unknown', turns, signals: [] };
+  };
+  const start = async (asProposed: ProposedCall, run: OpenRun): Promise<ToolCallResult> => {
+    const { nestedIn, turns: ownTurns, signals } = parentOf(asProposed.parent);
+    const { parent, ...rest } = withPatientListeners(asProposed);
+    const proposed = parent === undefined || nestedIn === 'unknown' ? rest : { ...rest, parent };
+    const tool = catalog.get(proposed.tool)?.metadata;
     const call: OpenedCall = {
       id: ids.newId('call'),
       run,
       proposed,
-      toolName: nameOf(proposed),
+      toolName: tool?.name ?? 'unknown',
       input: await journal.bodies.prepare(proposed.input),
-      signal: proposed.signal === undefined ? run.signal : AbortSignal.any([run.signal, proposed.signal]),
+      signal: anyOf([run.signal, ...signals, ...(proposed.signal === undefined ? [] : [proposed.signal])]),
       openedAt: clock.now(),
+      turns: ownTurns,
+      nestedIn,
     };
+    const over = new AbortController();
+    // What it calls waits for one another within its own turn, and ends with it.
+    parents.set(call.id, {
+      nestedIn: tool?.isParallel === false ? 'alone' : 'shared',
+      turns: createTurns(),
+      signals: [call.signal, over.signal],
+    });
     proposed.onEvent?.({ kind: 'accepted', callId: call.id });
-    return runToolCall(call, steps, openLedger(call, journal));
+    try {
+      return await runToolCall(call, steps, openLedger(call, journal));
+    } finally {
+      parents.delete(call.id);
+      over.abort('over');
+    }
   };
   const answeredBefore = async (proposed: ProposedCall, key: string): Promise<ToolCallResult | undefined> => {
     const row = await database.read
       .selectFrom('gateway_calls')
       .selectAll()
-      .where('run', '=', run.id)
+      .where('run', '=', runId)
       .where('key', '=', key)
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    const { bytes } = await journal.bodies.read(row.input);
-    if (row.tool !== nameOf(proposed) || !Buffer.from(proposed.input).equals(bytes)) throw keyReused();
+    await requireSame(proposed, row, deps);
     // SECURITY: T-01 — never run again, not even when it is not known what became of it.
     if (row.state === 'executing' || row.result === null) {
       throw new GatewayError('gateway.call_elsewhere', 'A call with this key is under way.');
@@ -69,14 +98,8 @@ export function createCalls(run: OpenRun, deps: CallsDeps): Calls {
   };
 
   return {
-    async call(proposed) {
-      const { key, parent } = proposed;
-      // SECURITY: T-10, T-31 — else anybody could run beside a call that is alone, and have a false origin attested.
-      if (parent !== undefined && !run.turns.isActing(parent)) {
-        throw new GatewayError('gateway.parent_not_running', 'The call that is named as the parent is not running.', {
-          fix: 'Only what a running call proposes has a parent; leave it away otherwise.',
-        });
-      }
+    async call(proposed, run) {
+      const { key } = proposed;
       const before = key === undefined ? undefined : byKey.get(key);
       if (before !== undefined) {
         if (isSame(before.proposed, proposed)) return before.result;
@@ -84,8 +107,8 @@ export function createCalls(run: OpenRun, deps: CallsDeps): Calls {
       }
       const result =
         key === undefined
-          ? start(proposed)
-          : answeredBefore(proposed, key).then((answered) => answered ?? start(proposed));
+          ? start(proposed, run)
+          : answeredBefore(proposed, key).then((answered) => answered ?? start(proposed, run));
       if (key !== undefined) byKey.set(key, { proposed, result });
       running.add(result);
       try {
@@ -99,8 +122,50 @@ export function createCalls(run: OpenRun, deps: CallsDeps): Calls {
   };
 }
 
+/** SECURITY: T-32 — whether anybody still listens makes no difference to what is done and recorded. */
+function withPatientListeners({ onEvent, onOutput, ...proposed }: ProposedCall): ProposedCall {
+  let isGone = false;
+  return {
+    ...proposed,
+    onEvent(event) {
+      try {
+        onEvent?.(event);
+      } catch {
+        // It is gone; what is told to it is in the journal, too.
+      }
+    },
+    ...(onOutput === undefined
+      ? {}
+      : {
+          async onOutput(stream, bytes) {
+            if (isGone) return;
+            try {
+              await onOutput(stream, bytes);
+            } catch {
+              isGone = true;
+            }
+          },
+        }),
+  };
+}
+
+/** Most calls have only that of their run. */
+function anyOf(signals: readonly [AbortSignal, ...AbortSignal[]]): AbortSignal {
+  return signals.length === 1 ? signals[0] : AbortSignal.any([...signals]);
+}
+
 function isSame(one: ProposedCall, other: ProposedCall): boolean {
   return one.tool === other.tool && one.input === other.input;
+}
+
+async function requireSame(
+  { tool, input }: ProposedCall,
+  row: CallRow,
+  { journal, catalog }: Pick<CallsDeps, 'journal' | 'catalog'>,
+): Promise<void> {
+  const { bytes } = await journal.bodies.read(row.input);
+  if (row.tool !== (catalog.get(tool)?.metadata.name ?? 'unknown') || !Buffer.from(input).equals(bytes))
+    throw keyReused();
 }
 
 function keyReused(): GatewayError {

@@ -1,5 +1,5 @@
 import type { Approvals } from '@palyra/approvals';
-import type { Journal } from '@palyra/journal';
+import { type Journal, parseActor } from '@palyra/journal';
 import type { ActivePolicies } from '@palyra/policy';
 import {
   type Clock,
@@ -63,7 +63,12 @@ export interface RunsDeps {
 
 export function createRuns(deps: RunsDeps): Runs {
   const { database, journal, policy, config, clock, ids, owner } = deps;
-  const open = new Map<string, Run>();
+  const open = new Map<string, OwnedRun>();
+  const owned = (row: RunRow): OwnedRun => {
+    const run = open.get(row.id) ?? openRun(row, deps, () => open.delete(row.id));
+    open.set(row.id, run);
+    return run;
+  };
 
   return {
     async start(caller, { workspace, session: known }) {
@@ -106,9 +111,7 @@ export function createRuns(deps: RunsDeps): Runs {
         ],
         { steps: [statement(database.write.insertInto('gateway_runs').values(row), { rows: 1 })] },
       );
-      const run = openRun(row, caller, deps);
-      open.set(id, run);
-      return run;
+      return owned(row).as(caller);
     },
     async resume(caller, id) {
       const row = await database.read.selectFrom('gateway_runs').selectAll().where('id', '=', id).executeTakeFirst();
@@ -117,9 +120,8 @@ export function createRuns(deps: RunsDeps): Runs {
         throw new GatewayError('gateway.run_not_found', 'There is no such run of this credential.');
       }
       if (row.state === 'ended') throw new GatewayError('gateway.run_ended', 'The run is over.');
-      const run = open.get(id) ?? openRun(row, caller, deps);
-      open.set(id, run);
-      return run;
+      // SECURITY: T-41 — as who is connected now: groups, coverage and channel of before may not hold any more.
+      return owned(row).as(caller);
     },
     async close() {
       await Promise.all([...open.values()].map((run) => run.cancel().catch(() => undefined)));
@@ -150,13 +152,18 @@ function allowedNames({ catalog, config }: RunsDeps): readonly string[] {
   return all.filter((name) => isAllowedTool(config, name));
 }
 
-function openRun(row: RunRow, caller: Caller, deps: RunsDeps): Run {
+/** A run while this process owns it, however many are connected to it. */
+interface OwnedRun {
+  as(caller: Caller): Run;
+  cancel(): Promise<void>;
+}
+
+function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedRun {
   const { database, journal, approvals, config, clock } = deps;
   const cancelled = new AbortController();
-  const run: OpenRun = {
+  const shared: Omit<OpenRun, 'caller'> = {
     id: row.id as RunId,
     session: row.session as SessionId,
-    caller,
     workspace: { id: row.workspace, root: row.workspace_root },
     config: { ...config, maxCallsPerRun: row.max_calls },
     allowedNames: () => allowedNames(deps),
@@ -164,47 +171,60 @@ function openRun(row: RunRow, caller: Caller, deps: RunsDeps): Run {
     turns: createTurns(),
     signal: cancelled.signal,
   };
-  const calls = createCalls(run, deps);
+  const { id, session, budget } = shared;
+  const calls = createCalls(shared, deps);
+  let isOver = false;
   let ending: Promise<void> | undefined;
 
-  const finish = (outcome: 'completed' | 'cancelled'): Promise<void> => {
-    ending ??= recordEnd(outcome);
-    return ending;
-  };
   const recordEnd = async (outcome: 'completed' | 'cancelled') => {
     await calls.settled();
+    const actor = parseActor(row.principal);
     const { write } = database;
     const close = write
       .updateTable('gateway_runs')
       .set({ state: 'ended', ended_at: clock.now() })
-      .where('id', '=', run.id)
+      .where('id', '=', id)
       .where('state', '=', 'open');
-    const ids = { run_id: run.id, session_id: run.session, principal: caller.actor };
-    const data = { ...ids, outcome, calls: run.budget.used };
-    await journal.append(caller.actor, [{ kind: 'run.ended', data }], { steps: [statement(close, { rows: 1 })] });
+    const data = { run_id: id, session_id: session, principal: actor, outcome, calls: budget.used };
+    await journal.append(actor, [{ kind: 'run.ended', data }], { steps: [statement(close, { rows: 1 })] });
+    onOver();
   };
-  /** As many refusals as calls: an agent that is refused all the time fills the journal. */
+  /** Once; what could not be recorded can be tried again. */
+  const finish = (outcome: 'completed' | 'cancelled'): Promise<void> => {
+    isOver = true;
+    ending ??= recordEnd(outcome).catch((error: unknown) => {
+      ending = undefined;
+      throw error;
+    });
+    return ending;
+  };
+  const cancel = async () => {
+    cancelled.abort();
+    await approvals.cancelRun(id);
+    await finish('cancelled');
+  };
+  /** As many refusals as calls: an agent that is refused all the time fills the journal. What runs already may end. */
   const endIfRefusedTooOften = () => {
-    if (run.budget.refused < row.max_calls) return;
-    // Not waited for: it waits for the calls that are under way, and one of them may wait for this one. When it cannot be
-    // recorded, it is after a restart.
-    finish('cancelled').catch(() => undefined);
+    // Nobody waits for it: among the calls that it waits for may be the one that made this one.
+    if (budget.refused >= row.max_calls) void finish('cancelled').catch(() => undefined);
   };
   return {
-    id: run.id,
-    session: run.session,
-    async call(proposed) {
-      endIfRefusedTooOften();
-      if (ending !== undefined) throw new GatewayError('gateway.run_ended', 'The run is over.');
-      const result = await calls.call({ ...proposed, run: run.id });
-      endIfRefusedTooOften();
-      return result;
+    as(caller) {
+      const run: OpenRun = { ...shared, caller };
+      return {
+        id,
+        session,
+        async call(proposed) {
+          endIfRefusedTooOften();
+          if (isOver) throw new GatewayError('gateway.run_ended', 'The run is over.');
+          const result = await calls.call({ ...proposed, run: id }, run);
+          endIfRefusedTooOften();
+          return result;
+        },
+        cancel,
+        end: () => finish('completed'),
+      };
     },
-    async cancel() {
-      cancelled.abort();
-      await approvals.cancelRun(run.id);
-      await finish('cancelled');
-    },
-    end: () => finish('completed'),
+    cancel,
   };
 }

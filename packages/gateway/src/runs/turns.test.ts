@@ -1,5 +1,7 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createTurns } from './turns.ts';
 
 test('one that is alone runs beside no other, those that share may, and all of them run', async () => {
@@ -11,7 +13,7 @@ test('one that is alone runs beside no other, those that share may, and all of t
       const begun: number[] = [];
       await Promise.allSettled(
         all.map((kind, at) =>
-          turns.take({ id: `${at}`, how: kind, parent: undefined }, async () => {
+          turns.take(kind, async () => {
             begun.push(at);
             running.add(at);
             const beside = [...running].filter((other) => other !== at);
@@ -32,19 +34,23 @@ test('one that is alone runs beside no other, those that share may, and all of t
   );
 });
 
-test('a nested one waits for its siblings only, whatever waits for its parent', async () => {
+test('nothing is kept of what is over', async () => {
   const turns = createTurns();
-  const log: string[] = [];
-  const take = (id: string, how: 'shared' | 'alone', parent?: string) =>
-    turns.take({ id, how, parent }, async () => void log.push(id));
-  const outer = turns.take({ id: 'outer', how: 'shared', parent: undefined }, async () => {
-    // Comes before its children, and cannot begin before they are over.
-    const behind = take('behind', 'alone');
-    await Promise.all([take('first', 'alone', 'outer'), take('second', 'shared', 'outer')]);
-    log.push('outer');
-    return { behind };
+  const results: WeakRef<object>[] = [];
+  for (const kind of ['shared', 'alone', 'shared'] as const) {
+    await turns.take(kind, async () => {
+      const output = { bytes: new Uint8Array(8) };
+      results.push(new WeakRef(output));
+      return output;
+    });
+  }
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  await vi.waitFor(async () => {
+    // Looking at one keeps it until the end of the turn.
+    await new Promise((resolve) => setTimeout(resolve));
+    collect();
+    expect(results.filter((each) => each.deref() !== undefined).length).toBe(0);
   });
-  await (await outer).behind;
-  await take('late', 'shared', 'outer');
-  expect(log).toEqual(['first', 'second', 'outer', 'behind', 'late']);
+  await turns.take('alone', async () => undefined);
 });

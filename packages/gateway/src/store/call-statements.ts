@@ -6,13 +6,32 @@ export interface CallStatements {
   /** Holds only while the run is open and has calls left. */
   countCall(values: { readonly run: string }): Step;
   countRefusal(values: { readonly run: string }): Step;
+  /** Holds only while no other call of the run has its key. */
   insertCall(row: CallRow): Step;
+  /** The row of a refusal, unless another call has the key: that one answers it. */
+  insertRefused(row: CallRow): Step;
   /** Holds only for a call that is under way. */
   endCall(values: Pick<CallRow, 'id' | 'result' | 'output'>): Step;
 }
 
 /** Built once for a database. */
 export function callStatements({ write }: Pick<Database<GatewaySchema>, 'write'>): CallStatements {
+  const insertion = (value: (name: keyof CallRow) => never) =>
+    write
+      .insertInto('gateway_calls')
+      .values({
+        id: value('id'),
+        run: value('run'),
+        key: value('key'),
+        input: value('input'),
+        tool: value('tool'),
+        state: value('state'),
+        owner: value('owner'),
+        facts: value('facts'),
+        result: value('result'),
+        output: value('output'),
+      })
+      .onConflict((conflict) => conflict.doNothing());
   return {
     countCall: reusableStatement<'run'>(
       (value) =>
@@ -32,22 +51,8 @@ export function callStatements({ write }: Pick<Database<GatewaySchema>, 'write'>
           .where('id', '=', value('run')),
       { rows: 1 },
     ),
-    insertCall: reusableStatement<keyof CallRow>(
-      (value) =>
-        write.insertInto('gateway_calls').values({
-          id: value('id'),
-          run: value('run'),
-          key: value('key'),
-          input: value('input'),
-          tool: value('tool'),
-          state: value('state'),
-          owner: value('owner'),
-          facts: value('facts'),
-          result: value('result'),
-          output: value('output'),
-        }),
-      { rows: 1 },
-    ),
+    insertCall: reusableStatement<keyof CallRow>(insertion, { rows: 1 }),
+    insertRefused: reusableStatement<keyof CallRow>(insertion),
     endCall: reusableStatement<'id' | 'result' | 'output'>(
       (value) =>
         write

@@ -1,7 +1,9 @@
 import type { Catalog } from '../catalog/create-catalog.ts';
 import { parseInput } from '../catalog/parse-input.ts';
+import type { Tool } from '../catalog/tool.ts';
 import { isAllowedTool } from '../tool-call-config.ts';
-import { refusedBy, refusedByFault } from './call-end.ts';
+import { type RefusedCall, refusedBy, refusedByFault } from './call-end.ts';
+import type { OpenedCall } from './decided-call.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
 
 export interface AdmitDeps {
@@ -21,13 +23,17 @@ export function createAdmit({ catalog }: AdmitDeps): ToolCallSteps['admit'] {
         '`palyra tool list` shows those that there are.',
       );
     }
-    if (!isAllowedTool(run.config, tool.metadata.name)) {
+    const { metadata } = tool;
+    const runsProcesses = metadata.capabilities.includes('process_exec');
+    if (!isAllowedTool(run.config, metadata.name) || (runsProcesses && !run.config.processRunner.enabled)) {
       return refusedBy(
         'gateway.tool_not_allowed',
-        `The operator does not allow ${tool.metadata.name}.`,
+        `The operator does not allow ${metadata.name}.`,
         'Ask the operator to add it to the allowed tools.',
       );
     }
+    const misplaced = whyMisplaced(call, tool);
+    if (misplaced !== undefined) return misplaced;
     const input = parseInput(proposed.input, tool.metadata);
     if (input.kind === 'refused') return input;
     const reservation = run.budget.reserve();
@@ -49,4 +55,18 @@ export function createAdmit({ catalog }: AdmitDeps): ToolCallSteps['admit'] {
     reservation.free();
     return plan;
   };
+}
+
+function whyMisplaced({ nestedIn }: OpenedCall, { metadata }: Tool): RefusedCall | undefined {
+  // SECURITY: T-01 — whose call it is part of is attested, so it is not for the caller to make up.
+  if (nestedIn === 'unknown') return refusedBy('gateway.unknown_parent', 'No such call is under way in the run.');
+  // Others may run beside its parent, and so beside it; waiting for them might be waiting for one another.
+  if (nestedIn === 'shared' && !metadata.isParallel) {
+    return refusedBy(
+      'gateway.not_beside_others',
+      `${metadata.name} has to be alone in its run, and the tool that calls it is not.`,
+      'Declare that tool as one that is not parallel.',
+    );
+  }
+  return undefined;
 }

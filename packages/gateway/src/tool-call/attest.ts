@@ -9,7 +9,6 @@ import { type AttestedFacts, attestedFacts, knownFacts } from './attested-facts.
 import type { CallEnd, RecordedDecision, RefusedCall } from './call-end.ts';
 import { type CallLedger, idsOf, type LastDecision } from './call-ledger.ts';
 import type { OpenedCall } from './decided-call.ts';
-import { hasLostKey } from './lost-key.ts';
 import { outputOf } from './output-of.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
 import type { ToolCallResult } from './tool-call-result.ts';
@@ -28,6 +27,8 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
   return async (_opened, end, ledger) => {
     const { call } = ledger;
     const { journal, policy, redactor, owner } = deps;
+    // Also when it cannot be recorded: what did not begin holds nothing of the budget.
+    using _room = { [Symbol.dispose]: () => call.reservation?.free() };
     // Also after a question: what is attested of a refusal is the decision that refused, under the policies that made it.
     if (end.kind === 'refused' && (ledger.last === undefined || end.decision !== undefined))
       await ledger.decided(decisionOf(end), end.under ?? policy.current());
@@ -38,21 +39,14 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
       ...attestedFacts(call, end, last),
       ...(body === undefined ? {} : { output_sha256: body.commitment }),
     };
-    const result = resultOf(call, end, { last, facts });
+    const result = resultOf(call, end, { last, facts, redact: redactor.redactText });
     const kept = { ...result, attestation: attestedWith(facts) };
-    const attestFor = (key: string | null) =>
-      ledger.attest({
-        facts,
-        drafts: [{ kind: 'outcome', data: outcomeData(call, end, body) }],
-        steps: endSteps(ledger, end, { statements, kept, body, owner, key }),
-      });
-    const attested = await attestFor(call.proposed.key ?? null).catch(async (error: unknown) => {
-      // The key answers for the call of the other process; this one is attested all the same.
-      if (await hasLostKey(call, deps.database)) return attestFor(null);
-      throw error;
+    const attested = await ledger.attest({
+      facts,
+      drafts: [{ kind: 'outcome', data: outcomeData(call, end, body) }],
+      steps: endSteps(ledger, end, { statements, kept, body, owner }),
     });
-    if (end.kind === 'refused') call.run.budget.refuse();
-    call.reservation?.free();
+    if (end.kind === 'refused' && !ledger.hasIntent) call.run.budget.refuse();
     return {
       ...result,
       outcome: { ...result.outcome, ...output },
@@ -85,13 +79,16 @@ function outcomeData(call: OpenedCall, end: CallEnd, output: Body | undefined) {
   };
 }
 
+interface Told {
+  readonly last: LastDecision;
+  readonly facts: AttestedFacts;
+  /** SECURITY: T-24 — sentences of tools and of other servers may say what they should not. */
+  redact(text: string): string;
+}
+
 type Unattested = Omit<ToolCallResult, 'attestation'>;
 
-function resultOf(
-  call: OpenedCall,
-  end: CallEnd,
-  { last, facts }: { readonly last: LastDecision; readonly facts: AttestedFacts },
-): Unattested {
+function resultOf(call: OpenedCall, end: CallEnd, { last, facts, redact }: Told): Unattested {
   const { decision } = last;
   const { approval } = facts;
   const said = end.kind === 'refused' ? end : end.result;
@@ -103,14 +100,14 @@ function resultOf(
       kind: decision.kind,
       policy_ids: decision.policyIds,
       reason_code: decision.reasonCode,
-      reason: decision.reason,
-      ...(decision.fix === undefined ? {} : { fix: decision.fix }),
+      reason: redact(decision.reason),
+      ...(decision.fix === undefined ? {} : { fix: redact(decision.fix) }),
     },
     ...(approval === undefined ? {} : { approval: shownApproval(approval) }),
     outcome: {
       ...facts.outcome,
-      ...('message' in said ? { message: said.message } : {}),
-      ...('fix' in said && said.fix !== undefined ? { fix: said.fix } : {}),
+      ...('message' in said ? { message: redact(said.message) } : {}),
+      ...('fix' in said && said.fix !== undefined ? { fix: redact(said.fix) } : {}),
     },
   };
 }
@@ -132,14 +129,13 @@ interface Ending extends Pick<AttestDeps, 'owner'> {
   /** What is told again to the same key. */
   readonly kept: Unattested;
   readonly body: Body | undefined;
-  readonly key: string | null;
 }
 
 /** The row that answers the same key again; a refusal has none yet. */
 function endSteps(
   { call, hasIntent }: CallLedger,
   end: CallEnd,
-  { statements: { countRefusal, endCall, insertCall }, owner, kept, body, key }: Ending,
+  { statements: { countRefusal, endCall, insertRefused }, owner, kept, body }: Ending,
 ): readonly Step[] {
   const told = { result: canonicalJson({ ...kept }), output: body?.commitment ?? null };
   if (end.kind === 'executed' || hasIntent) return [endCall({ id: call.id, ...told })];
@@ -149,7 +145,7 @@ function endSteps(
   const row = {
     id: call.id,
     run: call.run.id,
-    key,
+    key: call.proposed.key ?? null,
     input: call.input.commitment,
     tool: call.toolName,
     state: 'ended',
@@ -157,7 +153,7 @@ function endSteps(
     facts: canonicalJson(knownFacts(call) as unknown as JsonValue),
     ...told,
   } as const;
-  return [counted, insertCall(row)];
+  return [counted, insertRefused(row)];
 }
 
 function attestationOf(

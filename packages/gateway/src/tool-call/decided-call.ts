@@ -4,6 +4,7 @@ import type { Decision, PolicySet } from '@palyra/policy';
 import type { CallId } from '@palyra/primitives';
 import type { Tool, ToolPlan } from '../catalog/tool.ts';
 import type { OpenRun, Reservation } from '../runs/open-run.ts';
+import type { Turns } from '../runs/turns.ts';
 import type { ProposedCall } from './proposed-call.ts';
 
 /** A call that has its id and its place in the run; nothing is known of it but what was written. */
@@ -16,7 +17,13 @@ export interface OpenedCall {
   readonly input: Body;
   readonly signal: AbortSignal;
   readonly openedAt: number;
+  /** What it waits for its turn in: the run's, or that of the call which makes it. */
+  readonly turns: Turns;
+  readonly nestedIn: NestedIn;
 }
+
+/** `nobody`: an agent's own call. `unknown`: it names a parent that is not under way in this run. */
+export type NestedIn = 'nobody' | 'unknown' | 'shared' | 'alone';
 
 /** The tool is known, the input is sound, there is room in the budget, and it is known what would be done. */
 export interface AdmittedCall extends OpenedCall {

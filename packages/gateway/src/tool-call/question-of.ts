@@ -9,8 +9,8 @@ export function questionOf(call: DecidedCall, { bound, notBound }: BoundCall): Q
   const { id, run, proposed, tool, plan, decision, under } = call;
   const { enforced } = plan;
   return {
-    // SECURITY: T-41 — a caller's key is for one run: in another it would be refused as used, or fetch an answer there.
-    key: proposed.key === undefined ? id : `${run.id} ${proposed.key}`,
+    // SECURITY: T-41 — those of one principal share a room for keys: the run keeps another one's apart, and none is an id of ours.
+    key: proposed.key === undefined ? id : `${run.id}/${proposed.key}`,
     run: run.id,
     credential: run.caller.credential,
     subject: {

@@ -1,4 +1,5 @@
 import type { Journal } from '@palyra/journal';
+import type { ActivePolicies } from '@palyra/policy';
 import { type Clock, canonicalJson, type JsonValue } from '@palyra/primitives';
 import type { Database } from '@palyra/storage';
 import { draftsOf } from '../approval-drafts.ts';
@@ -6,13 +7,14 @@ import { callStatements } from '../store/call-statements.ts';
 import type { GatewaySchema } from '../store/gateway-schema.ts';
 import { intendedFacts } from './attested-facts.ts';
 import { type RefusedCall, refusedBy } from './call-end.ts';
-import type { Intent } from './call-ledger.ts';
-import { hasLostKey } from './lost-key.ts';
+import { policyRequest } from './decide.ts';
+import type { PermittedCall } from './permitted-call.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
 
 export interface RecordIntentDeps {
   readonly journal: Journal;
   readonly database: Database<GatewaySchema>;
+  readonly policy: Pick<ActivePolicies, 'decide' | 'current'>;
   readonly clock: Clock;
   /** Names this process, so that it finds its open calls again. */
   readonly owner: string;
@@ -30,6 +32,8 @@ export function createRecordIntent(deps: RecordIntentDeps): ToolCallSteps['recor
     if (permit !== undefined && clock.now() >= permit.notAfter) {
       return refusedBy('gateway.approval_unusable', 'The approval does not hold any more.', 'Propose the call again.');
     }
+    const changed = changedInTurn(call, deps);
+    if (changed !== undefined) return changed;
     const approvalSteps = permit?.steps ?? [];
     const made = await ledger.underWhat(decision, under);
     const facts = canonicalJson(intendedFacts(call, made) as unknown as JsonValue);
@@ -45,26 +49,40 @@ export function createRecordIntent(deps: RecordIntentDeps): ToolCallSteps['recor
       result: null,
       output: null,
     } as const;
-    const intent: Intent = {
+    const recorded = await ledger.intended({
       made,
       executor: plan.executor,
       plan: plan.printed,
       drafts: await draftsOf(permit?.events ?? [], (text) => journal.bodies.prepare(text)),
       steps: [...approvalSteps, countCall({ run: run.id }), insertCall(row)],
       notifications: permit?.notifications ?? [],
-    };
-    const recorded = await ledger.intended(intent).catch(async (error: unknown) => {
-      // SECURITY: T-01 — two processes that were given one key at once: one of them begins.
-      if (await hasLostKey(call, database)) return { kind: 'key lost' } as const;
-      throw error;
     });
-    if (recorded.kind === 'key lost') {
-      return refusedBy('gateway.call_elsewhere', 'A call with this key was begun by another process.');
-    }
     if (recorded.kind === 'conflict') return whatConflicts(recorded.step - approvalSteps.length);
     call.reservation?.count();
     proposed.onEvent?.({ kind: 'started' });
     return { kind: 'passed', call };
+  };
+}
+
+/** SECURITY: T-11 — it may have waited long for its turn: what the policies of now do not allow does not begin. */
+function changedInTurn(call: PermittedCall, { policy, clock }: RecordIntentDeps): RefusedCall | undefined {
+  const under = policy.current();
+  if (under.digest === call.under.digest) return undefined;
+  const request = policyRequest(call, clock.now());
+  const approval = call.permit?.approval;
+  const decision = policy.decide({
+    ...request,
+    context: { ...request.context, ...(approval === undefined ? {} : { approval }) },
+  });
+  if (decision.kind === 'allow') return undefined;
+  return {
+    ...refusedBy(
+      'gateway.changed_meanwhile',
+      `The policies changed before its turn came, and do not allow it: ${decision.reason}`,
+      'Propose the call again.',
+    ),
+    decision,
+    under,
   };
 }
 
@@ -77,6 +95,7 @@ function whatConflicts(step: number): RefusedCall {
       'Propose the call again.',
     );
   }
+  if (step > 0) return refusedBy('gateway.call_elsewhere', 'A call with this key is under way, or was made.');
   return refusedBy(
     'gateway.budget_exhausted',
     'The run has made as many calls as it may, or is over.',

@@ -50,6 +50,5 @@ async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLed
 
 /** Calls of one run that are not safe beside one another wait here, where nothing is recorded of them as begun. */
 function inTurn(call: PermittedCall, act: () => Promise<CallEnd>): Promise<CallEnd> {
-  const how = call.tool.metadata.isParallel ? 'shared' : 'alone';
-  return call.run.turns.take({ id: call.id, how, parent: call.proposed.parent }, act);
+  return call.turns.take(call.tool.metadata.isParallel ? 'shared' : 'alone', act);
 }

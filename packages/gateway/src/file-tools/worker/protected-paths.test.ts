@@ -29,6 +29,14 @@ describe('written without an approval are not', () => {
     '.github/workflows/ci.yml',
     'policies/x.cedar',
     'palyra.toml',
+    'mise.toml',
+    '.yarnrc.yml',
+    '.amazonq/rules/x.md',
+    '.junie/guidelines.md',
+    'keys/id_ed25519_sk',
+    '.config/gh/hosts.yml',
+    '_netrc',
+    '.vault-token',
   ])('%s', (path) => {
     expect(paths.reasonFor(path, 'write')).toBeDefined();
   });
