@@ -6,11 +6,11 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { connect } from 'node:tls';
 import { reveal } from '@palyra/primitives';
-import { createFakeClock } from '@palyra/testkit';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { joinPairing } from '../../packages/identity/src/pairing/join-pairing.ts';
 import { publicKeyOfRequest } from '../../packages/identity/src/pairing/request-key.ts';
+import { createFakeClock } from '../../packages/testkit/src/fake-clock.ts';
 import { codeOf, connectInMemory, inputOf, joinOverTls, openHouse, openTlsHouse } from './pairing-house.ts';
 
 const GARBAGE: readonly [string, Buffer][] = [

@@ -8,11 +8,11 @@ import { type Duplex, duplexPair } from 'node:stream';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { makeListenerCredential } from '@palyra/identity';
 import { reveal, secureRandomBytes } from '@palyra/primitives';
-import { createFakeClock } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 import { joinPairing } from '../../packages/identity/src/pairing/join-pairing.ts';
 import { createClearChannel } from '../../packages/identity/src/pairing/open-run.ts';
 import { encodeHostTerms, encodeJoinerTerms } from '../../packages/identity/src/pairing/pairing-terms.ts';
+import { createFakeClock } from '../../packages/testkit/src/fake-clock.ts';
 import {
   codeOf,
   connectInMemory,

@@ -6,12 +6,12 @@
 
 import { makeRequest, type PairingRequest, shownName } from '@palyra/identity';
 import { createIdSource, reveal, sha256Hex } from '@palyra/primitives';
-import { createFakeClock } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 import { startCpace } from '../../packages/identity/src/pairing/cpace.ts';
 import { createClearChannel } from '../../packages/identity/src/pairing/open-run.ts';
 import { channelIdentifier, encodeJoinerTerms, pakeSecret } from '../../packages/identity/src/pairing/pairing-terms.ts';
 import { createSealedChannel } from '../../packages/identity/src/pairing/sealed-channel.ts';
+import { createFakeClock } from '../../packages/testkit/src/fake-clock.ts';
 import { codeOf, connectInMemory, EXPORTER, type House, inputOf, joinInMemory, openHouse } from './pairing-house.ts';
 
 const DEVICE = createIdSource().newId('device');

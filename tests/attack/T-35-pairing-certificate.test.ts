@@ -6,9 +6,9 @@ import { generateKeyPairSync } from 'node:crypto';
 import { connect, type TLSSocket } from 'node:tls';
 import { makeRequest } from '@palyra/identity';
 import { reveal } from '@palyra/primitives';
-import { createFakeClock } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../../packages/identity/src/x509/make-certificates.ts';
+import { createFakeClock } from '../../packages/testkit/src/fake-clock.ts';
 import { codeOf, inputOf, joinInMemory, joinOverTls, openHouse, openTlsHouse } from './pairing-house.ts';
 import { createThrowawayCa } from './throwaway-ca.ts';
 

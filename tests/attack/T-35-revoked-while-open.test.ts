@@ -1,8 +1,11 @@
-// T-35: a stream that is open when its device is revoked, runs out, or loses its authority; on this node and on another.
+// T-35: a stream that is open when its device is revoked, runs out, or loses its authority; on this node and on another;
+// an authority that is replaced by two at once.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { clientTlsOptions, rollOver, type TlsIdentity } from '@palyra/identity';
@@ -111,7 +114,7 @@ test('a registry that cannot be read lets nobody in', async () => {
 });
 
 test('after a roll-over the old authority counts for a while, and then for nothing, streams included', async () => {
-  await using other = await identityHouse();
+  await using other = await identityHouse({ beside: house });
   await using listener = await listenIn(other, { recheckMs: 20 });
   const old = await other.letIn('old', 'operator');
   const roll = (isWanted = false) => rollOver(other.identity, { clock: other.clock, isWanted });
@@ -148,11 +151,28 @@ test('after a roll-over the old authority counts for a while, and then for nothi
 });
 
 test('a stream whose authority is thrown away ends with it, though its certificate is good for days', async () => {
-  await using other = await identityHouse();
+  await using other = await identityHouse({ beside: house });
   await using listener = await listenIn(other, { recheckMs: 20 });
   const { tls } = await other.letIn('laptop', 'operator');
   const stream = await openStream(listener.port, tls);
   expect(await rollOver(other.identity, { clock: other.clock, isUrgent: true })).toBe('activated');
   await stream.ended;
   expect(listener.ended).toEqual(['unknown_authority']);
+});
+
+test('of several roll-overs at once each leaves an authority whose key is there, and no other key', async () => {
+  await using other = await identityHouse({ beside: house });
+  const before = other.authority.trusted()[0]?.id;
+  const outcomes = await Promise.allSettled(
+    Array.from({ length: 6 }, () => rollOver(other.identity, { clock: other.clock, isUrgent: true })),
+  );
+  const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [Object(each.reason).code] : []));
+  expect(new Set(refused)).toEqual(new Set(['identity.ca_busy']));
+  // At worst all of them saw one another: then nothing has happened.
+  await rollOver(other.identity, { clock: other.clock, isUrgent: true });
+  const [current] = other.authority.trusted();
+  expect(current?.id).not.toBe(before);
+  const keys = readdirSync(join(other.identity, 'ca')).filter((name) => name.endsWith('.key'));
+  expect(keys).toEqual([`${current?.id.slice(0, 16)}.key`]);
+  await other.letIn('after', 'operator');
 });

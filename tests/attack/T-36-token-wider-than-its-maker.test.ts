@@ -1,8 +1,13 @@
-// T-36, T-39, T-41: a token that can do more than its maker, outlives it, is guessed, or lets in more devices than it should.
+// T-36, T-39, T-41: a token that can do more than its maker, outlives it, is guessed, or lets in more devices than it should;
+// in memory, and over the wire of the listener that lets devices in.
+import { once } from 'node:events';
+import { connect } from 'node:tls';
 import {
+  anonymousTlsOptions,
   createDeviceKey,
   createSigningRequest,
   createThrottle,
+  ENROLMENT_PATH,
   type NewToken,
   openTokens,
   type Peer,
@@ -10,7 +15,11 @@ import {
 } from '@palyra/identity';
 import { reveal } from '@palyra/primitives';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type IdentityHouse, identityHouse } from './identity-house.ts';
+import { runInProcess } from '../e2e/cli-in-process.ts';
+import { requestOnce } from './certificate-matrix.ts';
+import { freshKey, type IdentityHouse, identityHouse } from './identity-house.ts';
+import { listenIn } from './identity-listener.ts';
+import { enrolmentListener, post, requestFor } from './matrix-listeners.ts';
 
 let house: IdentityHouse;
 let tokens: Tokens;
@@ -199,4 +208,94 @@ test('an enrolment token lets in as many devices as it says, also when they come
       roles: ['agent'],
     });
   }
+});
+
+interface Printed {
+  readonly text: string;
+  readonly token: { readonly token_id: string };
+}
+
+async function palyra(...args: readonly string[]): Promise<Printed> {
+  const variables = { PALYRA_HOME: house.path };
+  const { out } = await runInProcess({ args: [...args, '--json'], input: '', cwd: house.path, variables });
+  return JSON.parse(out);
+}
+
+/** One request of a device that knows the authority, and has a token and no certificate. */
+async function enrolAt(port: number, token: string, body?: string) {
+  const authorities = house.authority.bundle();
+  const asked = { identity: undefined, authorities, path: ENROLMENT_PATH, token };
+  const { status, text } = await post(port, { ...asked, body: body ?? (await requestFor()) });
+  return { status, code: (JSON.parse(text === '' ? '{}' : text) as { error?: { code?: string } }).error?.code };
+}
+
+test('over the wire a fleet token of the command line lets in as many as it says, and each has a certificate that works', async () => {
+  await palyra('init');
+  const { text, token } = await palyra('token', 'create', '--kind', 'agent', '--uses', '2', '--ttl', '1h');
+  await using enrolment = await enrolmentListener(house);
+  await using daemon = await listenIn(house, { kinds: ['agent'] });
+  const authorities = house.authority.bundle();
+
+  const { pem } = freshKey();
+  const asked = { identity: undefined, authorities, path: ENROLMENT_PATH, token: text };
+  const answer = await post(enrolment.port, { ...asked, body: await requestFor(pem, 'ci-1') });
+  expect(answer.status).toBe(200);
+  const { certificate, device } = JSON.parse(answer.text);
+  const identity = { key: pem, certificate, authorities };
+  expect(await requestOnce(daemon.port, { identity, authorities })).toBe('served');
+  expect(await house.registry.find(device)).toMatchObject({ kind: 'agent', name: 'ci-1', principal: 'agent:local' });
+
+  // The same key again is no second device, and costs no use.
+  expect(await enrolAt(enrolment.port, text, await requestFor(pem))).toEqual({
+    status: 409,
+    code: 'identity.key_known',
+  });
+  const twice = await requestFor();
+  const outcomes = await Promise.all([enrolAt(enrolment.port, text, twice), enrolAt(enrolment.port, text)]);
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([200, 403]));
+  expect(await enrolAt(enrolment.port, text)).toEqual({ status: 403, code: 'identity.used_up' });
+  await palyra('token', 'revoke', token.token_id);
+  expect(await enrolAt(enrolment.port, text)).toEqual({ status: 403, code: 'identity.bad_token' });
+});
+
+test('the enrolment listener answers whatever comes, is slow to those who guess, and goes on', async () => {
+  const by = await maker('operator', ['admin']);
+  const [good, other] = [reveal((await tokens.create(fleet(by))).text), reveal((await tokens.create(fleet(by))).text)];
+  await using listener = await enrolmentListener(house, { throttle: createThrottle({ now: () => 0 }) });
+  const { port } = listener;
+  expect(await enrolAt(port, good)).toMatchObject({ status: 200 });
+
+  for (const body of ['', '[]', '{"csr":1,"name":"x"}', '{"csr":"AAAA"}', 'x'.repeat(1_000_000)]) {
+    expect(await enrolAt(port, good, body)).toMatchObject({ status: 400 });
+  }
+  expect(await enrolAt(port, good, '{"csr":"AAAA","name":"x"}')).toEqual({
+    status: 409,
+    code: 'identity.invalid_request',
+  });
+  // Whoever hangs up in the middle of a body takes nobody along.
+  const authorities = house.authority.bundle();
+  const rude = connect({ host: LOOPBACK, port, ...anonymousTlsOptions(authorities) }).on('error', () => undefined);
+  await once(rude, 'secureConnect');
+  rude.write(`POST ${ENROLMENT_PATH} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{"csr":`, () => rude.destroy());
+  await new Promise((resolve) => void rude.once('close', resolve));
+  const old = { ...anonymousTlsOptions(authorities), minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' } as const;
+  const modest = connect({ host: LOOPBACK, port, ...old });
+  expect(
+    await new Promise((resolve) => void modest.once('error', ({ code }: { code?: string }) => resolve(code))),
+  ).toMatch(/ALERT/);
+
+  const guess = `${other.slice(0, -4)}AAAA`;
+  const answers = [];
+  for (let at = 0; at < 12; at += 1) answers.push((await enrolAt(port, at % 2 === 0 ? guess : 'nonsense')).status);
+  expect(answers).toEqual([...Array<number>(10).fill(403), 429, 429]);
+  // One that was never seen from here waits, and one that was does not.
+  expect(await enrolAt(port, other)).toEqual({ status: 429, code: 'identity.throttled' });
+  expect(await enrolAt(port, good)).toMatchObject({ status: 200 });
+});
+
+test('a device that knows the authority sends its token to nobody else', async () => {
+  await using stranger = await identityHouse({ beside: house });
+  await using listener = await enrolmentListener(stranger);
+  const by = await maker('operator', ['admin']);
+  expect(await enrolAt(listener.port, reveal((await tokens.create(fleet(by))).text))).toEqual({ status: 0 });
 });

@@ -12,49 +12,53 @@ import {
 } from '../../packages/identity/src/x509/make-certificates.ts';
 import { freshKey, type IdentityHouse } from './identity-house.ts';
 
-/** A listener that serves devices of this house, and nobody else. */
-export interface MatrixListener {
-  readonly house: IdentityHouse;
-  readonly port: number;
-  /** Whom it serves, and a kind that it does not. */
+/** Whom the listeners of a matrix serve, and a kind that they do not. */
+export interface MatrixKinds {
   readonly serves: DeviceKind;
   readonly servesNot: DeviceKind;
-  /** Whether this certificate, or none, gets an answer; one HTTPS request unless told. */
-  attempt?(identity: TlsIdentity | undefined): Promise<Attempted>;
 }
 
 export type Attempted = 'served' | 'refused';
+
+/** Every certificate that must not be served, by its name; the last is one that must, or the listener serves nobody. */
+export type CertificateCases = readonly (readonly [name: string, identity: TlsIdentity | undefined])[];
 
 export interface MatrixRow {
   readonly certificate: string;
   readonly outcome: Attempted;
 }
 
-/** Every certificate that must not be served, by its name; the last row is one that must, or the listener serves nobody. */
-export async function certificateMatrix(listener: MatrixListener): Promise<readonly MatrixRow[]> {
-  const {
-    house,
-    port,
-    attempt = (identity) => requestOnce(port, { identity, authorities: house.authority.bundle() }),
-  } = listener;
+/** Made once for all listeners of a house: making them takes longer than trying them. */
+export async function certificateCases(house: IdentityHouse, kinds: MatrixKinds): Promise<CertificateCases> {
+  const cases: [string, TlsIdentity | undefined][] = [];
+  for (const [name, make] of Object.entries(makersOf(house, kinds))) cases.push([name, await make()]);
+  return cases;
+}
+
+/** What a listener does with each of them. */
+export async function certificateMatrix(
+  cases: CertificateCases,
+  attempt: (identity: TlsIdentity | undefined) => Promise<Attempted>,
+): Promise<readonly MatrixRow[]> {
   const rows: MatrixRow[] = [];
-  for (const [certificate, make] of Object.entries(casesOf(listener))) {
-    rows.push({ certificate, outcome: await attempt(await make()) });
-  }
+  for (const [certificate, identity] of cases) rows.push({ certificate, outcome: await attempt(identity) });
   return rows;
 }
 
-/** All refused but the valid one. */
-export function expectedMatrix(rows: readonly MatrixRow[]): readonly MatrixRow[] {
-  return rows.map(({ certificate }) => ({ certificate, outcome: certificate === VALID ? 'served' : 'refused' }));
+/** All refused but the valid one; that too where certificates open nothing. */
+export function expectedMatrix(
+  cases: CertificateCases,
+  { serves = [VALID] }: { readonly serves?: readonly string[] } = {},
+): readonly MatrixRow[] {
+  return cases.map(([certificate]) => ({ certificate, outcome: serves.includes(certificate) ? 'served' : 'refused' }));
 }
 
 const VALID = 'a valid certificate';
 const DAY_MS = 86_400_000;
 
-type Cases = Readonly<Record<string, () => Promise<TlsIdentity | undefined>>>;
+type Makers = Readonly<Record<string, () => Promise<TlsIdentity | undefined>>>;
 
-function casesOf({ house, serves, servesNot }: MatrixListener): Cases {
+function makersOf(house: IdentityHouse, { serves, servesNot }: MatrixKinds): Makers {
   const ids = createIdSource();
   const known = () => house.letIn(`matrix-${ids.newId('device').slice(-8)}`, serves);
   const named = (device: string, kind: string) => [`palyra://device/${device}`, `palyra://kind/${kind}`];

@@ -44,15 +44,17 @@ export interface ShiftedClock extends Clock {
 
 export interface HouseOptions {
   readonly location?: DatabaseOptions['location'];
+  /** Another authority on the database of this house, and nothing else of its own: a database takes long to open. */
+  readonly beside?: IdentityHouse;
   readonly lifetimes?: Partial<Lifetimes>;
 }
 
-export async function identityHouse({ location, lifetimes = {} }: HouseOptions = {}): Promise<IdentityHouse> {
+export async function identityHouse({ location, beside, lifetimes = {} }: HouseOptions = {}): Promise<IdentityHouse> {
   const home = await createTemporaryHome();
   const identity = join(home.path, 'identity');
-  const place = location ?? ({ kind: 'sqlite', path: join(home.path, 'palyra.db') } as const);
+  const place = location ?? beside?.location ?? ({ kind: 'sqlite', path: join(home.path, 'palyra.db') } as const);
   const clock = shiftedClock();
-  const database = await openIdentityDatabase(place);
+  const database = beside?.database ?? (await openIdentityDatabase(place));
   const authority = await createAuthority(identity, { clock, lifetimes });
   const registry = openRegistry({ database, clock });
   return {
@@ -82,7 +84,7 @@ export async function identityHouse({ location, lifetimes = {} }: HouseOptions =
       return createPrivateKey(readFileSync(join(identity, 'ca', `${current?.id.slice(0, 16)}.key`)));
     },
     async [Symbol.asyncDispose]() {
-      await database.close();
+      if (beside === undefined) await database.close();
       await home[Symbol.asyncDispose]();
     },
   };

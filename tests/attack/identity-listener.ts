@@ -67,6 +67,8 @@ export async function listenIn(
     { guard, options },
   );
   const server = createServer({ ...serverTlsOptions(certificate.current()), ...tls }, handler);
+  // What ends a connection here is the guard, and not that nobody has spoken for five seconds.
+  server.keepAliveTimeout = 0;
   guardListener(server, { guard, options, ended: ({ why }) => void ended.push(why.code) });
   if (Object.keys(tls).length === 0) certificate.attach(server);
   server.listen(0, '127.0.0.1');

@@ -1,13 +1,29 @@
+import { execFileSync } from 'node:child_process';
+import { type KeyObject, X509Certificate } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSigningRequest, openAuthority, openCredential, openIdentityHome, openTokens } from '@palyra/identity';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { runInProcess } from './cli-in-process.ts';
 import { withJournal } from './journal-home.ts';
 
 let parent = '';
 let home = '';
+/** A home that `palyra init` made, for those who begin with one: a copy is quicker than another. */
+let ready = '';
+
+beforeAll(async () => {
+  ready = mkdtempSync(join(tmpdir(), 'palyra-identity-ready-'));
+  const variables = { PALYRA_HOME: join(ready, 'home') };
+  await runInProcess({ args: ['init'], input: '', cwd: ready, variables });
+});
+afterAll(() => rmSync(ready, { recursive: true }));
+
+/** With its modes: a key that others may read is refused. */
+function copyReady(): void {
+  execFileSync('cp', ['-a', join(ready, 'home'), home]);
+}
 
 beforeEach(() => {
   parent = mkdtempSync(join(tmpdir(), 'palyra-identity-e2e-'));
@@ -114,7 +130,7 @@ test('devices and tokens, in a home whose journal records what is done to device
 });
 
 test('a device that was off for weeks gets its certificate for the key it has; without the role nobody gives one', async () => {
-  await palyra(['init']);
+  copyReady();
   const directory = join(home, 'identity', 'local-agent');
   const before = openCredential(directory);
   const csr = Buffer.from(await createSigningRequest(before.key)).toString('base64');
@@ -134,11 +150,50 @@ test('a device that was off for weeks gets its certificate for the key it has; w
   });
 });
 
+test('the authority changes in steps that are told, or at once; without the role nobody changes it', async () => {
+  copyReady();
+  const directory = join(home, 'identity', 'operator');
+  const [{ id: first } = { id: '' }] = openAuthority(join(home, 'identity')).trusted();
+  expect(await json('ca', 'status')).toMatchObject({
+    exit: 0,
+    roll_over: { state: 'steady', next: 'prepare' },
+    authorities: [{ sha256: first, state: 'current' }],
+  });
+  expect(await json('ca', 'roll')).toMatchObject({
+    step: 'prepared',
+    roll_over: { state: 'prepared', next: 'activate' },
+    authorities: [{ sha256: first, state: 'current' }, { state: 'next' }],
+    renewed: [{ name: 'operator' }, { name: 'local-agent' }],
+  });
+  expect(openCredential(directory).tls.authorities.match(/BEGIN/g)).toHaveLength(2);
+  expect(await json('ca', 'roll')).toMatchObject({
+    step: 'nothing_due',
+    roll_over: { state: 'prepared' },
+    renewed: [],
+  });
+  expect((await palyra(['ca', 'status'])).out).toContain('The next authority is made');
+
+  expect(await json('ca', 'roll', '--urgent')).toMatchObject({ exit: 9, error: { code: 'cli.not_confirmed' } });
+  expect(await json('ca', 'roll', '--urgent', '--yes')).toMatchObject({
+    exit: 0,
+    step: 'activated',
+    roll_over: { state: 'steady' },
+  });
+  const [current] = openAuthority(join(home, 'identity')).trusted();
+  expect(current?.id).not.toBe(first);
+  const { certificate } = openCredential(directory).tls;
+  expect(new X509Certificate(certificate).verify(current?.certificate.publicKey as KeyObject)).toBe(true);
+
+  const { devices } = (await json('device', 'list')) as { devices: { device_id: string; kind: string }[] };
+  await palyra(['device', 'roles', devices[0]?.device_id ?? '', '--role', 'operator']);
+  expect(await json('ca', 'roll')).toMatchObject({ exit: 3, error: { code: 'identity.not_permitted' } });
+});
+
 test('a device witnesses the log of another home with its own key, and not the one of its own', async () => {
   const [here, there] = [home, join(parent, 'there')];
   mkdirSync(there, { mode: 0o700 });
   await withJournal(there, async () => undefined);
-  await palyra(['init']);
+  copyReady();
   const request = await palyra(['journal', 'checkpoint', '--request', '--home', there, '--json']);
   const answer = await palyra(['journal', 'cosign', '-', '--device', '--store', 'seen', '--json'], request.out);
   const { device } = openCredential(join(here, 'identity', 'operator'));

@@ -1,21 +1,17 @@
-import { spawn, spawnSync } from 'node:child_process';
 import type { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
-import { request } from 'node:https';
+import { createServer, request } from 'node:https';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import {
   clientTlsOptions,
-  createDeviceKey,
-  createSigningRequest,
-  issueDeviceCertificate,
   keepRenewed,
   openAuthority,
   openCredential,
   renewalDueAt,
   requestRenewal,
+  serverTlsOptions,
   storeCertificate,
   type TlsIdentity,
 } from '@palyra/identity';
@@ -84,6 +80,60 @@ test('a device that is on renews by itself, in time, and goes on trying', async 
   expect(told).toEqual(['failed', 'failed', 'renewed']);
 });
 
+test('a certificate that is due as soon as it is there is not asked for without pause', async () => {
+  await house.letIn('brief', 'agent');
+  const directory = join(house.identity, 'devices', 'brief');
+  const clock = createFakeClock(Date.now() + 6 * DAY_MS);
+  const stop = new AbortController();
+  const asked: number[] = [];
+  const files = { certificatePem: openCredential(directory).tls.certificate, caPem: house.authority.bundle() };
+  const kept = keepRenewed({
+    directory,
+    clock,
+    signal: stop.signal,
+    async renew() {
+      asked.push(clock.now());
+      return files;
+    },
+  });
+  await clock.advance(60 * 60_000);
+  stop.abort();
+  await kept;
+  const pauses = asked.slice(1).map((time, at) => (time - (asked[at] ?? 0)) / 60_000);
+  expect(pauses).toEqual([1, 2, 4, 8, 16]);
+});
+
+test('what a daemon gives that cannot be used does not take the place of what can', async () => {
+  const [own, other] = [await house.letIn('own', 'agent'), await house.letIn('other', 'agent')];
+  await using stranger = await identityHouse({ beside: house });
+  const elsewhere = await stranger.letIn('elsewhere', 'agent');
+  const { certificate, authorities } = own.tls;
+  const answers = [
+    { certificate: other.tls.certificate, authorities },
+    { certificate, authorities: elsewhere.tls.authorities },
+    { certificate, authorities: `${authorities}${other.tls.certificate}` },
+    { certificate: 'none', authorities },
+    { certificate, authorities: '' },
+    { certificate },
+    { certificate, authorities },
+  ];
+  const server = createServer(serverTlsOptions(listener.certificate.current()), (_request, response) => {
+    response.end(JSON.stringify(answers.shift()));
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  for (let left = answers.length; left > 1; left -= 1) {
+    await expect(requestRenewal(own, { host: '127.0.0.1', port })).rejects.toMatchObject({
+      code: 'identity.renewal_failed',
+    });
+  }
+  expect(await requestRenewal(own, { host: '127.0.0.1', port })).toEqual({
+    certificatePem: certificate,
+    caPem: authorities,
+  });
+  server.close();
+});
+
 test('the daemon’s certificate is swapped without dropping a connection', async () => {
   // So short that it is due at once.
   const authority = openAuthority(house.identity, { lifetimes: { certificateMs: 60_000 } });
@@ -109,41 +159,4 @@ test('the daemon’s certificate is swapped without dropping a connection', asyn
   // It stands between the two that were made before and after it, and knows nothing of the change.
   expect(await askOnIt()).toContain('HTTP/1.1 200');
   open.destroy();
-});
-
-const hasCurl = spawnSync('curl', ['--version']).status === 0;
-
-test.skipIf(!hasCurl)('curl meets the daemon, with either kind of device key [needs: curl]', async () => {
-  for (const algorithm of ['ed25519', 'p256'] as const) {
-    const key = createDeviceKey(algorithm);
-    const issue = issueDeviceCertificate(house, { by: 'user:ada', principalFor: () => `agent:${algorithm}` });
-    const { certificatePem, caPem, device } = await issue({
-      csrDer: await createSigningRequest(key),
-      kind: 'agent',
-      name: algorithm,
-    });
-    const file = (name: string, text: string) => {
-      const path = join(house.path, `${algorithm}.${name}`);
-      writeFileSync(path, text, { mode: 0o600 });
-      return path;
-    };
-    const args = [
-      '-sS',
-      '--cacert',
-      file('ca', caPem),
-      '--cert',
-      file('crt', certificatePem),
-      '--key',
-      file('key', key.exportPrivate()),
-    ];
-    const child = spawn('curl', [...args, `https://localhost:${listener.port}/`], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    let out = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      out += text;
-    });
-    await once(child, 'close');
-    expect(JSON.parse(out)).toMatchObject({ device, kind: 'agent' });
-  }
 });

@@ -7,14 +7,16 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { PassThrough, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { openAuthority, openRegistry } from '@palyra/identity';
+import { systemClock } from '@palyra/primitives';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDevicePair } from '../../apps/cli/src/commands/device-pair.ts';
 import { runCli } from '../../apps/cli/src/run-cli.ts';
+import { listenIn, openIdentityDatabase } from '../attack/identity-listener.ts';
 import { createThrowawayCa } from '../attack/throwaway-ca.ts';
 import { runInProcess } from '../e2e/cli-in-process.ts';
 
 const BIN = fileURLToPath(new URL('../../apps/cli/bin/palyra.mjs', import.meta.url));
-const HOST = fileURLToPath(new URL('./pairing-host-program.ts', import.meta.url));
 const LISTEN = ['--listen', '127.0.0.1:0'];
 
 let parent = '';
@@ -48,10 +50,13 @@ async function ended(child: ChildProcess, input = '') {
   return { exit, out: out.join(''), err: err.join('') };
 }
 
-test('two processes pair over TLS with a PIN; the key is made on the device and stays there', async () => {
+test('two processes pair over TLS with a PIN; the key is made on the device and stays there, and the certificate is renewed', async () => {
+  const palyra = (home: string, ...args: string[]) =>
+    runInProcess({ args: [...args, '--json'], cwd: parent, variables: { PALYRA_HOME: join(parent, home) }, input: '' });
   const env = (home: string) => ({ ...process.env, PALYRA_HOME: join(parent, home) });
+  expect(await palyra('host', 'init')).toMatchObject({ exit: 0 });
   const pair = ['device', 'pair', ...LISTEN, '--kind', 'agent', '--name', 'ci runner', '--yes'];
-  const host = spawn(process.execPath, ['--conditions=palyra-source', HOST, ...pair], { env: env('host') });
+  const host = spawn(process.execPath, [BIN, ...pair], { env: env('host') });
   const { events, invited } = watch(host.stdout);
   const hostEnded = ended(host);
   const { pin, address } = await invited;
@@ -75,7 +80,23 @@ test('two processes pair over TLS with a PIN; the key is made on the device and 
   expect(root.fingerprint256.replaceAll(':', '').toLowerCase()).toBe(ca);
   const paths = [directory, ...readdirSync(directory).map((file) => join(directory, file))];
   expect(paths.map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual(['700', '600', '600', '600', '600']);
-  expect(existsSync(join(parent, 'host', 'identity'))).toBe(false);
+  // Known there, and without a role: pairing is not permission.
+  const { devices } = JSON.parse((await palyra('host', 'device', 'list')).out);
+  expect(devices.at(-1)).toMatchObject({ device_id: device, kind: 'agent', roles: [], place: 'same_host' });
+
+  const unaddressed = await palyra('device', 'device', 'renew');
+  expect([unaddressed.exit, JSON.parse(unaddressed.err).error.fix]).toEqual([2, expect.stringContaining('--daemon')]);
+  const away = await palyra('device', 'device', 'renew', '--daemon', '127.0.0.1:1');
+  expect([away.exit, JSON.parse(away.err).error.code]).toEqual([4, 'identity.renewal_failed']);
+  const database = await openIdentityDatabase({ kind: 'sqlite', path: join(parent, 'host', 'palyra.db') });
+  const registry = openRegistry({ database });
+  const authority = openAuthority(join(parent, 'host', 'identity'));
+  await using daemon = await listenIn({ registry, authority, clock: systemClock });
+  const renewed = await palyra('device', 'device', 'renew', '--daemon', `127.0.0.1:${daemon.port}`);
+  expect([renewed.err, JSON.parse(renewed.out).renewed]).toMatchObject(['', [{ name: 'joined', device_id: device }]]);
+  expect(new X509Certificate(read('device.crt')).checkPrivateKey(key)).toBe(true);
+  expect(read('device.crt')).not.toBe(certificate.toString());
+  await database.close();
 });
 
 function runJoin(args: readonly string[], input: string) {
@@ -191,7 +212,7 @@ test('without a terminal nobody is let in unless --yes was given, and a home wit
   const answers = [await pair(...named), await pair(...named, '--yes'), await pair('--kind', 'admin', '--name', 'x')];
   expect(answers.map(({ exit, err }) => [exit, JSON.parse(err).error.code])).toEqual([
     [9, 'cli.not_confirmed'],
-    [8, 'identity.ca_missing'],
+    [8, 'identity.key_missing'],
     [2, 'cli.missing_value'],
   ]);
 });

@@ -1,4 +1,6 @@
 import type { CommandDefinition } from './command.ts';
+import { caRoll } from './commands/ca-roll.ts';
+import { caStatus } from './commands/ca-status.ts';
 import { configCheck } from './commands/config-check.ts';
 import { configInit } from './commands/config-init.ts';
 import { configSet } from './commands/config-set.ts';
@@ -40,6 +42,8 @@ export const COMMANDS: readonly CommandDefinition[] = [
   configSet,
   configCheck,
   init,
+  devicePair,
+  deviceJoin,
   deviceList,
   deviceRoles,
   deviceRenew,
@@ -47,8 +51,8 @@ export const COMMANDS: readonly CommandDefinition[] = [
   tokenCreate,
   tokenList,
   tokenRevoke,
-  devicePair,
-  deviceJoin,
+  caStatus,
+  caRoll,
   policyCheck,
   policyTest,
   policyExplain,

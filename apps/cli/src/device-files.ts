@@ -24,9 +24,13 @@ export interface JoinedFiles {
 
 const FILES = { key: 'device.key', certificate: 'device.crt', authorities: 'authorities.crt', about: 'device.json' };
 
+export function joinedDirectory(identityDirectory: string): string {
+  return join(identityDirectory, 'joined');
+}
+
 /** Looks only. Throws `cli.file_exists` when the device has joined already and does not mean to do so again. */
 export function findJoined(identityDirectory: string, { again }: { readonly again: boolean }): JoinedFiles {
-  const directory = join(identityDirectory, 'joined');
+  const directory = joinedDirectory(identityDirectory);
   if (lstatSync(directory, { throwIfNoEntry: false }) === undefined) return { directory, device: undefined };
   if (again) return { directory, device: deviceOf(directory) };
   throw new CliError('cli.file_exists', `This device has joined already: ${visibleText(directory)}.`, {

@@ -39,6 +39,7 @@ const EXITS: Readonly<Record<string, ExitCode>> = {
   'config.file_exists': EXIT_CODES.conflict,
   'config.write_failed': EXIT_CODES.internal,
   'identity.': EXIT_CODES.usage,
+  'identity.ca_busy': EXIT_CODES.conflict,
   'identity.ca_exists': EXIT_CODES.conflict,
   'identity.ca_expired': EXIT_CODES.conflict,
   'identity.ca_invalid': EXIT_CODES.conflict,

@@ -6,6 +6,7 @@ export const IDENTITY_ERRORS = {
   'identity.ca_missing': 'This home has no certificate authority, or not its key.',
   'identity.ca_invalid': 'What is kept of the certificate authority cannot be read.',
   'identity.ca_expired': 'The certificate authority of this home has run out.',
+  'identity.ca_busy': 'Another process is changing the certificate authority.',
   'identity.key_missing': 'A private key is not where it should be.',
   'identity.key_unsafe': 'Others can read or replace a private key, or what stands beside it.',
   'identity.key_invalid': 'A file does not hold a private key that can be used here.',

@@ -8,6 +8,7 @@ export {
   openAuthority,
 } from './ca/open-authority.ts';
 export { type RollOverOptions, type RollOverStep, rollOver } from './ca/roll-over.ts';
+export { type RollOverState, rollOverState } from './ca/roll-over-state.ts';
 export {
   type CertificateFiles,
   type Credential,
@@ -142,6 +143,7 @@ export {
   type ServerTlsOptions,
   serverTlsOptions,
   type TlsIdentity,
+  tokenServerTlsOptions,
 } from './tls/tls-options.ts';
 export type { CreatedToken, NewToken } from './tokens/create-token.ts';
 export { createEnrolmentEndpoint, ENROLMENT_PATH } from './tokens/enrolment-endpoint.ts';

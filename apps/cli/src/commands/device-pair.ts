@@ -177,7 +177,7 @@ async function open(plan: Plan, { issuer, identity }: Means, watch: Watch): Prom
     {
       ...watch,
       ...issuer,
-      credential: await identity.makeListenerCredential(systemClock.now()),
+      credential: await identity.makeListenerCredential(systemClock.now(), plan.address),
       clock: systemClock,
       randomBytes: secureRandomBytes,
       deadlines: identity.DEADLINES,

@@ -1,4 +1,4 @@
-import { COMMAND_GROUPS, type CommandDefinition } from '../command.ts';
+import { COMMAND_GROUPS, type CommandDefinition, type CommandGroup } from '../command.ts';
 import type { Paint } from './paint.ts';
 import { wrap } from './wrap.ts';
 
@@ -75,8 +75,11 @@ function programHelp(input: HelpInput, paint: Paint): string {
   const page = (middle: readonly string[]) =>
     lines([`palyra ${input.version}, the command line of Palyra`, '', usage, '', ...middle, ...options]);
 
-  // With many commands one line each would scroll away: then one for each noun with its verbs, and at last for each group.
-  const pages = [groupsInDetail, groupsByNoun, groupsInBrief].map((show) => page(show(input.commands, paint)));
+  // With many commands one line each would scroll away: then one for each noun with its verbs, then with the heading
+  // beside them, and at last one for each group.
+  const pages = [groupsInDetail, groupsByNoun, groupsBeside, groupsInBrief].map((show) =>
+    page(show(input.commands, paint)),
+  );
   return pages.find((each) => each.split('\n').length - 1 <= SCREEN_LINES) ?? (pages.at(-1) as string);
 }
 
@@ -90,17 +93,35 @@ function groupsInDetail(commands: readonly CommandDefinition[], paint: Paint): r
   });
 }
 
+type Row = readonly [noun: string, line: string];
+
 function groupsByNoun(commands: readonly CommandDefinition[], paint: Paint): readonly string[] {
-  const width = Math.max(0, ...commands.map((command) => nounOf(command).length));
   return COMMAND_GROUPS.flatMap((group) => {
-    const ofGroup = commands.filter((command) => command.group === group);
-    const rows = [...new Set(ofGroup.map(nounOf))].flatMap((noun) => {
-      const about = ofGroup.filter((command) => nounOf(command) === noun);
-      return wrap(whatNounDoes(noun, about), SCREEN_COLUMNS - width - 4).map(
-        (line, index): readonly [string, string] => [(index === 0 ? noun : '').padEnd(width), line],
-      );
-    });
+    const rows = nounRows(group, commands, SCREEN_COLUMNS - 4);
     return rows.length === 0 ? [] : [...block(group, rows, paint), ''];
+  });
+}
+
+function groupsBeside(commands: readonly CommandDefinition[], paint: Paint): readonly string[] {
+  const width = Math.max(...COMMAND_GROUPS.map((group) => group.length));
+  const rows = COMMAND_GROUPS.flatMap((group) =>
+    nounRows(group, commands, SCREEN_COLUMNS - width - 4).map(([noun, line], index) => {
+      const heading = (index === 0 ? group : '').padEnd(width);
+      return `${paint('title', heading)}  ${paint('name', noun)}  ${line}`;
+    }),
+  );
+  return [...rows, ''];
+}
+
+/** One line for each noun of a group, or several when its verbs are many. Nouns are as wide as the longest of all groups. */
+function nounRows(group: CommandGroup, commands: readonly CommandDefinition[], columns: number): readonly Row[] {
+  const width = Math.max(0, ...commands.map((command) => nounOf(command).length));
+  const ofGroup = commands.filter((command) => command.group === group);
+  return [...new Set(ofGroup.map(nounOf))].flatMap((noun) => {
+    const about = ofGroup.filter((command) => nounOf(command) === noun);
+    return wrap(whatNounDoes(noun, about), columns - width).map(
+      (line, index): Row => [(index === 0 ? noun : '').padEnd(width), line],
+    );
   });
 }
 

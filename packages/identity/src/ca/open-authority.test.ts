@@ -9,6 +9,7 @@ import { createDeviceKey } from '../keys/device-key.ts';
 import { DAY_MS, renewalDueAt } from './lifetimes.ts';
 import { createAuthority, openAuthority } from './open-authority.ts';
 import { rollOver } from './roll-over.ts';
+import { rollOverState } from './roll-over-state.ts';
 
 let home = '';
 beforeEach(() => {
@@ -71,6 +72,28 @@ test('a planned roll-over has three steps, keeps the trust that is needed and no
   // By the clock alone, whether or not anybody has tidied up.
   expect(states()).toEqual(['current']);
   expect([await roll(), await roll()]).toEqual(['retired', 'nothing due']);
+});
+
+test('who wants a roll-over while one is under way gets its next step, and no second one', async () => {
+  const time = createFakeClock();
+  const authority = await createAuthority(home, { clock: time });
+  const roll = () => rollOver(home, { clock: time, isWanted: true });
+  const state = () => rollOverState(authority.trusted());
+  expect(state()).toEqual({ kind: 'steady', next: 'prepare', dueAt: time.now() + 640 * DAY_MS });
+  expect([await roll(), await roll()]).toEqual(['prepared', 'nothing due']);
+  expect(state()).toEqual({ kind: 'prepared', next: 'activate', dueAt: time.now() + 14 * DAY_MS });
+  await time.advance(14 * DAY_MS);
+  expect([await roll(), await roll()]).toEqual(['activated', 'nothing due']);
+  expect(state()).toEqual({ kind: 'activated', next: 'retire', dueAt: time.now() + 14 * DAY_MS });
+  await time.advance(14 * DAY_MS);
+  expect([await roll(), await roll()]).toEqual(['retired', 'prepared']);
+});
+
+test('a key that outlived its step, because nobody lived to destroy it, goes with the next look', async () => {
+  await createAuthority(home, { clock });
+  writeFileSync(join(home, 'ca', '0123456789abcdef.key'), 'old', { mode: 0o600 });
+  expect(await rollOver(home, { clock })).toBe('nothing due');
+  expect(readdirSync(join(home, 'ca')).filter((name) => name.endsWith('.key'))).toHaveLength(1);
 });
 
 test('an urgent one trusts nothing of before', async () => {

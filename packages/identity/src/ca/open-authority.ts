@@ -2,6 +2,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate 
 import { join } from 'node:path';
 import { type Clock, systemClock } from '@palyra/primitives';
 import { IdentityError } from '../identity-error.ts';
+import { holdDirectory } from '../keys/hold-directory.ts';
 import { createPrivateFile, ensurePrivateDirectory, fileStamp, readPrivateFile } from '../keys/private-files.ts';
 import { fingerprintOf, type TrustedAuthority } from '../x509/certificate-facts.ts';
 import { type DeviceNames, deviceUris, SERVER_URI } from '../x509/certificate-names.ts';
@@ -52,21 +53,25 @@ export function hasAuthority(identityDirectory: string): boolean {
   return fileStamp(join(authorityDirectory(identityDirectory), 'authorities.json')) !== '';
 }
 
-/** Throws `identity.ca_exists`, `identity.key_unsafe`, `identity.not_written`. */
+/** Throws `identity.ca_exists`, `identity.ca_busy`, `identity.key_unsafe`, `identity.not_written`. */
 export async function createAuthority(
   identityDirectory: string,
   options: AuthorityOptions = {},
 ): Promise<CertificateAuthority> {
-  if (hasAuthority(identityDirectory)) {
-    throw new IdentityError('identity.ca_exists', 'This home has a certificate authority already.', {
-      fix: 'Go on with it; `palyra init` changes nothing that is there.',
-    });
-  }
   ensurePrivateDirectory(identityDirectory);
   const directory = authorityDirectory(identityDirectory);
   ensurePrivateDirectory(directory);
-  openAuthorityFile(directory).write([await makeAuthority(directory, 'current', options)]);
+  await holdDirectory(directory, async () => {
+    if (hasAuthority(identityDirectory)) throw exists();
+    openAuthorityFile(directory).write([await makeAuthority(directory, 'current', options)]);
+  });
   return openAuthority(identityDirectory, options);
+}
+
+function exists(): IdentityError {
+  return new IdentityError('identity.ca_exists', 'This home has a certificate authority already.', {
+    fix: 'Go on with it; `palyra init` changes nothing that is there.',
+  });
 }
 
 /** Opens nothing yet: each call reads what there is, so a roll-over by another process is noticed. */

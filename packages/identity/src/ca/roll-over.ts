@@ -1,6 +1,9 @@
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { systemClock } from '@palyra/primitives';
-import { type Authority, keyFileOf, openAuthorityFile } from './authority-file.ts';
+import { holdDirectory } from '../keys/hold-directory.ts';
+import { checkPrivateDirectory } from '../keys/private-files.ts';
+import { type Authority, type AuthorityFile, keyFileOf, openAuthorityFile } from './authority-file.ts';
 import { DEFAULT_LIFETIMES } from './lifetimes.ts';
 import { type AuthorityOptions, authorityDirectory, makeAuthority, trustedAt } from './open-authority.ts';
 
@@ -20,23 +23,35 @@ export interface RollOverOptions extends AuthorityOptions {
  * First the next authority is made and told to every device that renews: it signs nothing yet. When every device that is
  * in use has heard of it, it signs, and the key of the old one is destroyed. When the last certificate of the old one
  * has run out, the old one is forgotten. So neither side ever meets a certificate of an authority it has not heard of.
+ * One process at a time: of two, one is refused with `identity.ca_busy`.
  */
 export async function rollOver(identityDirectory: string, options: RollOverOptions = {}): Promise<RollOverStep> {
+  const file = openAuthorityFile(authorityDirectory(identityDirectory));
+  // Before anything is written there: a home without an authority is told so.
+  file.read();
+  checkPrivateDirectory(file.directory);
+  return holdDirectory(file.directory, async () => {
+    const step = await takeStep(file, options);
+    destroyOtherKeys(file);
+    return step;
+  });
+}
+
+async function takeStep(file: AuthorityFile, options: RollOverOptions): Promise<RollOverStep> {
   const { clock = systemClock, isUrgent = false, isWanted = false } = options;
   const { overlapMs, rollOverMs } = { ...DEFAULT_LIFETIMES, ...options.lifetimes };
-  const file = openAuthorityFile(authorityDirectory(identityDirectory));
   const authorities = file.read();
   const now = clock.now();
   const current = authorities.find(({ state }) => state === 'current') as Authority;
   const next = authorities.find(({ state }) => state === 'next');
 
   if (isUrgent) {
-    const made = await makeAuthority(file.directory, 'current', options);
-    file.write([made]);
-    for (const { id } of authorities) destroyKey(file.directory, id);
+    file.write([await makeAuthority(file.directory, 'current', options)]);
     return 'activated';
   }
-  if (next === undefined && (isWanted || current.trustedUntil - now < rollOverMs)) {
+  // One roll-over after the other: who wants one while another is under way gets its next step.
+  const isFree = !authorities.some(({ state }) => state === 'previous');
+  if (next === undefined && ((isWanted && isFree) || current.trustedUntil - now < rollOverMs)) {
     file.write([...authorities, await makeAuthority(file.directory, 'next', options)]);
     return 'prepared';
   }
@@ -45,7 +60,6 @@ export async function rollOver(identityDirectory: string, options: RollOverOptio
     const trustedUntil = Math.min(current.trustedUntil, now + overlapMs);
     const others = authorities.filter(({ state }) => state === 'previous');
     file.write([{ ...next, state: 'current' }, { ...current, state: 'previous', trustedUntil }, ...others]);
-    destroyKey(file.directory, current.id);
     return 'activated';
   }
   return retire(authorities, { file, now });
@@ -53,7 +67,7 @@ export async function rollOver(identityDirectory: string, options: RollOverOptio
 
 function retire(
   authorities: readonly Authority[],
-  { file, now }: { readonly file: ReturnType<typeof openAuthorityFile>; readonly now: number },
+  { file, now }: { readonly file: AuthorityFile; readonly now: number },
 ): RollOverStep {
   const kept = authorities.filter((each) => each.state !== 'previous' || trustedAt([each], now).length === 1);
   if (kept.length === authorities.length) return 'nothing due';
@@ -61,7 +75,11 @@ function retire(
   return 'retired';
 }
 
-/** What has signed its last must not sign again. */
-function destroyKey(directory: string, id: string): void {
-  rmSync(keyFileOf(directory, id), { force: true });
+/** SECURITY: T-35 — what has signed its last must not sign again, also when the one that took the step did not live to see to it. */
+function destroyOtherKeys(file: AuthorityFile): void {
+  const signing = file.read().filter(({ state }) => state !== 'previous');
+  const kept = new Set(signing.map(({ id }) => basename(keyFileOf(file.directory, id))));
+  for (const name of readdirSync(file.directory)) {
+    if (name.endsWith('.key') && !kept.has(name)) rmSync(join(file.directory, name), { force: true });
+  }
 }

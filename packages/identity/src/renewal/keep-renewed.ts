@@ -5,6 +5,7 @@ import { type CertificateFiles, type Credential, openCredential, storeCertificat
 import { createSigningRequest } from '../credentials/signing-request.ts';
 import { IdentityError } from '../identity-error.ts';
 import { clientTlsOptions } from '../tls/tls-options.ts';
+import { isUsableRenewal } from './check-renewed.ts';
 import { RENEWAL_PATH, type RenewalAnswer } from './renewal-endpoint.ts';
 
 export interface DaemonAddress {
@@ -19,12 +20,13 @@ export async function requestRenewal(credential: Credential, address: DaemonAddr
   try {
     const { certificate, authorities } = JSON.parse(text) as Partial<RenewalAnswer>;
     if (status === 200 && typeof certificate === 'string' && typeof authorities === 'string') {
-      return { certificatePem: certificate, caPem: authorities };
+      const files = { certificatePem: certificate, caPem: authorities };
+      if (isUsableRenewal(files, credential)) return files;
     }
   } catch {
     // Said below.
   }
-  throw failed(`It answered with ${status}.`);
+  throw failed(status === 200 ? 'What it gave cannot be used.' : `It answered with ${status}.`);
 }
 
 const MAX_ANSWER = 256 * 1024;
@@ -85,15 +87,23 @@ export async function keepRenewed({ directory, renew, clock = systemClock, signa
         continue;
       }
       storeCertificate(directory, await renew(credential));
-      pause = FIRST_PAUSE_MS;
       told?.({ kind: 'renewed' });
+      const isDueAgain = renewalDueAt(openCredential(directory)) <= clock.now();
+      if (!isDueAgain) pause = FIRST_PAUSE_MS;
+      // Near the end of its authority a certificate is so short that it is due at once: all devices would ask without pause.
+      else pause = await rest(pause, { clock, signal });
     } catch (error) {
       if (signal.aborted) return;
       told?.({ kind: 'failed', error });
-      await clock.sleep(pause, signal).catch(() => undefined);
-      pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
+      pause = await rest(pause, { clock, signal });
     }
   }
+}
+
+/** Resolves to how long the next one is. */
+async function rest(pause: number, { clock, signal }: { clock: Clock; signal: AbortSignal }): Promise<number> {
+  await clock.sleep(pause, signal).catch(() => undefined);
+  return Math.min(pause * 2, LONGEST_PAUSE_MS);
 }
 
 function failed(detail?: string, cause?: unknown): IdentityError {

@@ -4,6 +4,17 @@ import type { Peer } from './peer.ts';
 import type { AdmitOptions, PeerGuard } from './peer-guard.ts';
 import type { PeerSocket } from './read-peer.ts';
 
+/**
+ * On whatever is answered: nothing of ours is a page, and no browser shall make one of it. Not among them is the header that
+ * forbids plain HTTP to a whole host: on `localhost` it would shut out what other programs serve there.
+ */
+const ANSWER_HEADERS: Readonly<Record<string, string>> = {
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+};
+
 export type GuardedHandler = (request: IncomingMessage, response: ServerResponse, peer: Peer) => Promise<void> | void;
 
 /** For `https` and for the compatible part of `http2`: each request is admitted by itself, by the registry of that moment. */
@@ -12,6 +23,7 @@ export function guardRequests(
   { guard, options = {} }: { readonly guard: PeerGuard; readonly options?: AdmitOptions },
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
+    for (const [name, value] of Object.entries(ANSWER_HEADERS)) response.setHeader(name, value);
     const admission = await guard.admit(request.socket as unknown as PeerSocket, options);
     if (admission.kind === 'refused') return answerRefused(response, admission);
     await handler(request, response, admission.peer);
@@ -30,6 +42,7 @@ export function answerRefused(response: ServerResponse, { code, reason }: Refuse
 }
 
 export function answerJson(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' });
+  const headers = { ...ANSWER_HEADERS, 'content-type': 'application/json', 'cache-control': 'no-store' };
+  response.writeHead(status, headers);
   response.end(`${JSON.stringify(body)}\n`);
 }

@@ -32,6 +32,12 @@ export function serverTlsOptions({ key, certificate, authorities }: TlsIdentity)
   };
 }
 
+/** For listeners of clients that have a token and no certificate. They ask for none, so none can stand for the token. */
+export function tokenServerTlsOptions(identity: Pick<TlsIdentity, 'key' | 'certificate'>): ServerTlsOptions {
+  const { ca: _ca, ...others } = serverTlsOptions({ ...identity, authorities: '' });
+  return { ...others, requestCert: false, rejectUnauthorized: false };
+}
+
 export interface ClientTlsOptions extends SecureContextOptions {
   readonly rejectUnauthorized: true;
   /** Undefined when it is palyrad. */

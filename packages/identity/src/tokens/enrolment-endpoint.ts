@@ -12,27 +12,32 @@ export interface EnrolmentAnswer extends RenewalAnswer {
   readonly device: string;
 }
 
-/** `Authorization: Bearer TOKEN`, body `{"csr": BASE64, "name": NAME}`. */
+/** `Authorization: Bearer TOKEN`, body `{"csr": BASE64, "name": NAME}`. Never rejects: whoever asks may hang up at any time. */
 export function createEnrolmentEndpoint(
   tokens: Pick<Tokens, 'enrol'>,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (request, response) => {
-    const body = request.method === 'POST' ? await readBody(request) : undefined;
-    const { csr, name } = body ?? {};
-    if (typeof csr !== 'string' || typeof name !== 'string') {
-      const message = 'Send POST with the body {"csr": BASE64, "name": NAME}.';
-      return answerJson(response, 400, { error: { code: 'identity.invalid_request', message } });
-    }
-    const text = (request.headers.authorization ?? '').replace(/^Bearer /i, '');
-    const { remoteAddress: address } = request.socket;
     try {
-      const outcome = await tokens.enrol({ text, address, name, csrDer: Buffer.from(csr, 'base64') });
-      if (outcome.kind === 'refused') return answerRefused(response, outcome);
-      const { certificatePem: certificate, caPem: authorities, device } = outcome;
-      answerJson(response, 200, { certificate, authorities, device } satisfies EnrolmentAnswer);
+      await enrol(tokens, request, response);
     } catch (error) {
-      if (!(error instanceof IdentityError)) throw error;
+      if (response.headersSent || response.destroyed) return void response.destroy();
+      if (!(error instanceof IdentityError)) return void response.writeHead(500).end();
       answerJson(response, 409, { error: { code: error.code, message: error.message, fix: error.fix } });
     }
   };
+}
+
+async function enrol(tokens: Pick<Tokens, 'enrol'>, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const body = request.method === 'POST' ? await readBody(request) : undefined;
+  const { csr, name } = body ?? {};
+  if (typeof csr !== 'string' || typeof name !== 'string') {
+    const message = 'Send POST with the body {"csr": BASE64, "name": NAME}.';
+    return answerJson(response, 400, { error: { code: 'identity.invalid_request', message } });
+  }
+  const text = (request.headers.authorization ?? '').replace(/^Bearer /i, '');
+  const { remoteAddress: address } = request.socket;
+  const outcome = await tokens.enrol({ text, address, name, csrDer: Buffer.from(csr, 'base64') });
+  if (outcome.kind === 'refused') return answerRefused(response, outcome);
+  const { certificatePem: certificate, caPem: authorities, device } = outcome;
+  answerJson(response, 200, { certificate, authorities, device } satisfies EnrolmentAnswer);
 }
