@@ -3,6 +3,7 @@ import { run as runCedar } from './conformance/cedar.ts';
 import { run as runJcs } from './conformance/jcs.ts';
 import { run as runMerkle } from './conformance/merkle.ts';
 import { ConformanceError, type RunSuite } from './conformance/suite.ts';
+import { run as runWasmSpec } from './conformance/wasm-spec.ts';
 
 /**
  * `node --conditions=palyra-source tools/conformance.ts SUITE DIR`
@@ -14,6 +15,7 @@ const SUITES: ReadonlyMap<string, RunSuite> = new Map([
   ['jcs', runJcs],
   ['cedar', runCedar],
   ['merkle', runMerkle],
+  ['wasm-spec', runWasmSpec],
 ]);
 
 async function main(args: readonly string[]): Promise<number> {

@@ -1,9 +1,11 @@
 // T-34, T-06: somebody takes over a device that is known, or enters a key that is not theirs; pairing implies no rights.
+import { sign } from 'node:crypto';
 import { request } from 'node:https';
 import {
   clientTlsOptions,
   createDeviceKey,
   createSigningRequest,
+  type DeviceKey,
   issueDeviceCertificate,
   RENEWAL_PATH,
   renewDevice,
@@ -107,6 +109,39 @@ test('one key is one device: it enters once, and neither a revoked nor a replace
   await expect(
     replace({ csrDer: await createSigningRequest(createDeviceKey()), kind: 'agent', name: 'first' }),
   ).rejects.toMatchObject({ code: 'identity.device_revoked' });
+});
+
+/** The same request by the same key, with its point written in the hybrid form of X9.62; signed anew. */
+function inOtherClothes(csrDer: Uint8Array, { privateKey }: DeviceKey): Uint8Array {
+  const wrap = (tag: number, content: Uint8Array): Buffer => {
+    const { length } = content;
+    const size = length < 0x80 ? [length] : [0x81, length];
+    return Buffer.concat([Buffer.from([tag, ...size]), content]);
+  };
+  const lengthAt = (at: number): readonly [start: number, end: number] => {
+    const first = csrDer[at + 1] ?? 0;
+    const start = at + (first < 0x80 ? 2 : 2 + (first - 0x80));
+    return [start, start + (first < 0x80 ? first : Number(csrDer[at + 2]))];
+  };
+  const [infoAt] = lengthAt(0);
+  const [, infoEnd] = lengthAt(infoAt);
+  const info = Buffer.from(csrDer.slice(infoAt, infoEnd));
+  const point = info.indexOf(Buffer.from([0x03, 0x42, 0x00, 0x04])) + 3;
+  info[point] = 0x06 + ((info[point + 64] ?? 0) & 1);
+  const [, algorithmEnd] = lengthAt(infoEnd);
+  const signature = Buffer.concat([Buffer.from([0]), sign('sha256', info, privateKey)]);
+  return wrap(0x30, Buffer.concat([info, csrDer.slice(infoEnd, algorithmEnd), wrap(0x03, signature)]));
+}
+
+test('a key does not come back in another spelling', async () => {
+  const key = createDeviceKey('p256');
+  const csrDer = await createSigningRequest(key);
+  const issue = issueDeviceCertificate(house, terms);
+  const { device } = await issue({ csrDer, kind: 'agent', name: 'plain-point' });
+  await house.registry.revoke({ device: device as never, reason: 'compromised', by: 'user:ada' });
+  await expect(
+    issue({ csrDer: inOtherClothes(csrDer, key), kind: 'agent', name: 'hybrid-point' }),
+  ).rejects.toMatchObject({ code: 'identity.invalid_request' });
 });
 
 test('the certificate of a key that was replaced opens nothing, though it is still good', async () => {

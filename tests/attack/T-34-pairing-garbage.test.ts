@@ -4,7 +4,8 @@
  */
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
-import { connect } from 'node:tls';
+import { connect, createServer as createTlsServer } from 'node:tls';
+import { makeListenerCredential } from '@palyra/identity';
 import { reveal } from '@palyra/primitives';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -186,4 +187,20 @@ test('what is not a pairing listener is told from one that is not there', async 
   server.close();
   await house.listener.close();
   expect(await codeOf(joinOverTls(house, inputOf('12345678')))).toBe('pairing.unreachable');
+});
+
+test('a device does not speak TLS 1.2, whose channel binding is weaker', async () => {
+  const house = await openTlsHouse();
+  const { certificatePem: cert, privateKeyPem: key } = await makeListenerCredential(Date.now());
+  const greeted: unknown[] = [];
+  const server = createTlsServer({ cert, key, maxVersion: 'TLSv1.2', ALPNProtocols: ['palyra-pairing'] }, (socket) => {
+    greeted.push(socket.getProtocol());
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = Object(server.address());
+  expect(await codeOf(joinOverTls(house, inputOf('12345678'), port))).toBe('pairing.not_our_listener');
+  expect(greeted).toEqual([]);
+  server.close();
+  await house.listener.close();
 });

@@ -186,7 +186,7 @@ test('without the operator nothing is issued: refused, or not answered in time',
 
 test('a device that claims a known id with another key is refused, and taken when the operator asked for it', async () => {
   const house = await openHouse({
-    findDevice: async (id) => (id === DEVICE ? { key: 'a'.repeat(64) as never } : undefined),
+    findDevice: async (id) => (id === DEVICE ? { key: 'a'.repeat(64) as never, kind: 'agent' } : undefined),
   });
   const claim = inputOf(reveal(house.invite().pin), { device: DEVICE });
   expect(await codeOf(joinInMemory(house, claim))).toBe('pairing.device_known');
@@ -201,11 +201,29 @@ test('a device that claims a known id with another key is refused, and taken whe
 
 test('a device that comes back with its own key keeps its id', async () => {
   const request = await makeRequest();
-  const house = await openHouse({ findDevice: async () => ({ key: sha256Hex(request.publicKeySpkiDer) }) });
+  const house = await openHouse({
+    findDevice: async () => ({ key: sha256Hex(request.publicKeySpkiDer), kind: 'agent' }),
+  });
   const same = { ...house, joinDeps: { ...house.joinDeps, makeRequest: async () => request } };
   expect(await joinInMemory(same, inputOf(reveal(house.invite().pin), { device: DEVICE }))).toMatchObject({
     device: DEVICE,
   });
+});
+
+test('a device of one kind does not come back on an invitation for another', async () => {
+  const request = await makeRequest();
+  const asked: PairingRequest[] = [];
+  const house = await openHouse({
+    findDevice: async () => ({ key: sha256Hex(request.publicKeySpkiDer), kind: 'operator' }),
+    confirm: async (shown) => {
+      asked.push(shown);
+      return 'confirmed';
+    },
+  });
+  const same = { ...house, joinDeps: { ...house.joinDeps, makeRequest: async () => request } };
+  const claim = inputOf(reveal(house.invite({ kind: 'agent' }).pin), { device: DEVICE });
+  expect(await codeOf(joinInMemory(same, claim))).toBe('pairing.device_known');
+  expect([asked, house.ca.requests]).toEqual([[], []]);
 });
 
 const LYING_NAMES: readonly [string, string][] = [

@@ -118,6 +118,20 @@ test('a peer that failed waits, twice as long each time, and its address does no
   expect(waits).toEqual([1_000, 2_000, 4_000, 8_000]);
 });
 
+test('a peer that refuses us with our own words has failed like any other', async () => {
+  const house = await openHouse({ clock: createFakeClock() });
+  house.invite();
+  const { device, hosted } = connectInMemory(house);
+  const clear = createClearChannel(device, house.joinDeps);
+  clear.send({ kind: 'hello', versions: [1], nonce: Buffer.alloc(16), means: 'pin' });
+  await clear.receive('welcome');
+  clear.send({ kind: 'share', share: SHARE, associatedData: AD });
+  await clear.receive('share');
+  clear.refuse({ code: 'pairing.slow_down', retryAfterMs: 1 });
+  await hosted;
+  expect(house.host.backOff.waitFor('192.0.2.1')).toBe(1_000);
+});
+
 test('many peers together make everybody wait, whatever the invitation', async () => {
   const house = await openHouse({ clock: createFakeClock() });
   let tried = 0;
@@ -129,10 +143,16 @@ test('many peers together make everybody wait, whatever the invitation', async (
   expect(tried).toBe(11);
 });
 
-test('one peer has four connections, and the fifth is closed at once', async () => {
+test.each([
+  ['one address', () => '127.0.0.1'],
+  ['all of its own', (index: number) => `127.0.${index}.1`],
+])('one peer has four connections, from %s, and the fifth is closed at once', async (_what, addressOf) => {
   const house = await openTlsHouse();
-  const sockets = Array.from({ length: 5 }, () =>
-    connect(house.listener.port, '127.0.0.1').on('error', () => undefined),
+  const sockets = Array.from({ length: 5 }, (_, index) =>
+    connect({ port: house.listener.port, host: '127.0.0.1', localAddress: addressOf(index) }).on(
+      'error',
+      () => undefined,
+    ),
   );
   try {
     // Which of the five the host accepts last is the kernel's business.

@@ -1,6 +1,7 @@
 // T-35: a stream that is open when its device is revoked, runs out, or loses its authority; on this node and on another;
 // an authority that is replaced by two at once.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
@@ -8,7 +9,7 @@ import { request } from 'node:https';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { clientTlsOptions, rollOver, type TlsIdentity } from '@palyra/identity';
+import { type Credential, clientTlsOptions, createPeerGuard, rollOver, type TlsIdentity } from '@palyra/identity';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { requestOnce } from './certificate-matrix.ts';
 import { type IdentityHouse, identityHouse } from './identity-house.ts';
@@ -175,4 +176,41 @@ test('of several roll-overs at once each leaves an authority whose key is there,
   const keys = readdirSync(join(other.identity, 'ca')).filter((name) => name.endsWith('.key'));
   expect(keys).toEqual([`${current?.id.slice(0, 16)}.key`]);
   await other.letIn('after', 'operator');
+});
+
+test('a registry that does not answer ends what it cannot vouch for', async () => {
+  let isHanging = false;
+  const registry = {
+    ...house.registry,
+    find: (device: Parameters<typeof house.registry.find>[0]) =>
+      isHanging ? new Promise<never>(() => undefined) : house.registry.find(device),
+  };
+  await using listener = await listenIn({ ...house, registry }, { recheckMs: 20, patienceMs: 50 });
+  const { tls } = await house.letIn('partitioned', 'agent');
+  const { ended } = await openStream(listener.port, tls);
+  isHanging = true;
+  await ended;
+  await expectEnded(listener, 'registry_unavailable');
+  expect(await requestOnce(listener.port, { identity: tls, authorities: '' })).toBe('refused');
+});
+
+test('one that cannot be ended in peace does not save the others', async () => {
+  const [first, second] = [await house.letIn('clinging', 'agent'), await house.letIn('next', 'agent')];
+  // Nobody is told, so all depends on looking again and again.
+  const registry = { ...house.registry, watch: async () => ({ close: () => undefined }) };
+  const guard = await createPeerGuard({ ...house, registry, recheckMs: 20 });
+  const socketOf = ({ tls }: Credential) => ({
+    authorized: true,
+    isSessionReused: () => false,
+    getPeerX509Certificate: () => new X509Certificate(tls.certificate),
+  });
+  await guard.hold(socketOf(first), () => {
+    throw new Error('The log is full.');
+  });
+  const ended = new Promise((resolve) => void guard.hold(socketOf(second), resolve));
+  await house.registry.revoke({ device: first.device, reason: 'lost', by: 'user:ada' });
+  await vi.waitFor(() => expect(guard.holding).toBe(1));
+  await house.registry.revoke({ device: second.device, reason: 'lost', by: 'user:ada' });
+  expect(await ended).toMatchObject({ code: 'revoked' });
+  guard.close();
 });

@@ -14,6 +14,7 @@ import {
   type Tokens,
 } from '@palyra/identity';
 import { reveal } from '@palyra/primitives';
+import { statement } from '@palyra/storage';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runInProcess } from '../e2e/cli-in-process.ts';
 import { requestOnce } from './certificate-matrix.ts';
@@ -299,3 +300,34 @@ test('a device that knows the authority sends its token to nobody else', async (
   const by = await maker('operator', ['admin']);
   expect(await enrolAt(listener.port, reveal((await tokens.create(fleet(by))).text))).toEqual({ status: 0 });
 });
+
+test.each(['revoked', 'run out'])(
+  'a token that is %s while a certificate is being made lets nobody in',
+  async (how) => {
+    const by = await maker('operator', ['admin']);
+    const { text, token } = await tokens.create(fleet(by));
+    const before = (await house.registry.list()).length;
+    const authority = {
+      ...house.authority,
+      async issueDevice(draft: Parameters<typeof house.authority.issueDevice>[0]) {
+        if (how === 'revoked') await tokens.revoke({ token: token.id, by: 'user:ada' });
+        else await expire(token.id);
+        return house.authority.issueDevice(draft);
+      },
+    };
+    const csrDer = await createSigningRequest(createDeviceKey());
+    const late = openTokens({ registry: house.registry, authority });
+    expect(await late.enrol({ text: reveal(text), address: LOOPBACK, csrDer, name: 'late' })).toMatchObject({
+      code: 'used_up',
+    });
+    expect(await house.registry.list()).toHaveLength(before);
+  },
+);
+
+async function expire(token: string): Promise<void> {
+  const update = house.database.write
+    .updateTable('identity_tokens')
+    .set({ expires_at: Date.now() - 60_000 })
+    .where('id', '=', token);
+  await house.database.commit({ steps: [statement(update, { rows: 1 })] });
+}

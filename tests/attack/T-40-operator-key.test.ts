@@ -56,6 +56,14 @@ test('nor one in a directory that others may enter', () => {
   expect(openOperatorCredential(house.identity).kind).toBe('operator');
 });
 
+test('nor anything of a home whose identity directory others may write', () => {
+  chmodSync(house.identity, 0o770);
+  expect(() => openOperatorCredential(house.identity)).toThrow(unsafe);
+  expect(() => openAuthority(house.identity).trusted()).toThrow(unsafe);
+  chmodSync(house.identity, 0o700);
+  expect(openAuthority(house.identity).trusted()).toHaveLength(1);
+});
+
 test('nor the authority, when others may read what it lists or where its key is', async () => {
   const directory = join(house.identity, 'ca');
   const { key } = openOperatorCredential(house.identity);

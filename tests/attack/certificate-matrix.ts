@@ -112,7 +112,10 @@ function makersOf(house: IdentityHouse, { serves, servesNot }: MatrixKinds): Mak
     'of a device whose row was edited to another kind': async () => {
       const credential = await house.letIn(`matrix-${ids.newId('device').slice(-8)}`, servesNot);
       const { write } = house.database;
-      const edit = write.updateTable('identity_devices').set({ kind: serves }).where('id', '=', credential.device);
+      // With a principal that fits, or the row could not even be read.
+      const principal = `${serves === 'operator' ? 'user' : serves === 'agent' ? 'agent' : 'service'}:edited`;
+      const values = { kind: serves, principal };
+      const edit = write.updateTable('identity_devices').set(values).where('id', '=', credential.device);
       await house.database.commit({ steps: [statement(edit, { rows: 1 })] });
       return credential.tls;
     },

@@ -35,6 +35,7 @@ export interface ListenerOptions {
   /** What a wrong set-up would have instead. */
   readonly tls?: Partial<ReturnType<typeof serverTlsOptions>>;
   readonly recheckMs?: number;
+  readonly patienceMs?: number;
 }
 
 interface House {
@@ -45,7 +46,7 @@ interface House {
 
 export async function listenIn(
   { authority, registry, clock }: House,
-  { kinds, tls = {}, recheckMs }: ListenerOptions = {},
+  { kinds, tls = {}, recheckMs, patienceMs }: ListenerOptions = {},
 ): Promise<HouseListener> {
   const ended: string[] = [];
   const options = kinds === undefined ? {} : { kinds };
@@ -54,6 +55,7 @@ export async function listenIn(
     registry,
     clock,
     ...(recheckMs === undefined ? {} : { recheckMs }),
+    ...(patienceMs === undefined ? {} : { patienceMs }),
   });
   const certificate = await createServerCertificate({ authority, clock });
   const renew = createRenewalEndpoint({ authority, registry });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const TOOL = fileURLToPath(new URL('../../tools/conformance.ts', import.meta.url));
 const VECTORS = fileURLToPath(new URL('../vectors/jcs', import.meta.url));
+const WASM_VECTORS = fileURLToPath(new URL('../vectors/wasm', import.meta.url));
 const CEDAR_VECTORS = fileURLToPath(new URL('../vectors/cedar', import.meta.url));
 
 interface Ended {
@@ -122,7 +123,7 @@ test.each([[[]], [['jcs']], [['jcs', 'a', 'b']]])('wrong usage is an error: %j',
     stdout: '',
     stderr:
       'error[conformance.usage]: A suite and a directory are needed.\n' +
-      'fix: Run: conformance SUITE DIR, where SUITE is one of jcs, cedar, merkle.\n',
+      'fix: Run: conformance SUITE DIR, where SUITE is one of jcs, cedar, merkle, wasm-spec.\n',
   });
 });
 
@@ -130,7 +131,8 @@ test('an unknown suite is an error', async () => {
   expect(await conformance('constructor', VECTORS)).toEqual({
     exitCode: 2,
     stdout: '',
-    stderr: 'error[conformance.unknown_suite]: There is no suite of that name.\nfix: Name one of jcs, cedar, merkle.\n',
+    stderr:
+      'error[conformance.unknown_suite]: There is no suite of that name.\nfix: Name one of jcs, cedar, merkle, wasm-spec.\n',
   });
 });
 
@@ -191,4 +193,35 @@ test('a directory without cases is an error', async () => {
   await writeFile(join(directory, 'other.json'), '[]');
   expect((await conformance('cedar', directory)).exitCode).toBe(2);
   expect((await conformance('cedar', join(directory, 'missing'))).stderr).toContain('conformance.missing_directory');
+});
+
+test('our own WebAssembly scripts do the same plain and metered', async () => {
+  expect(await conformance('wasm-spec', WASM_VECTORS)).toEqual({
+    exitCode: 0,
+    stdout: [
+      'unsupported: refused/proposals.wast: tail calls; threads (a shared memory); memory64 (a memory of 64-bit addresses); several memories; relaxed SIMD; garbage collection (a type other than that of a function); wide arithmetic',
+      '{"suite":"wasm-spec","total":13,"passed":12,"failed":0,"unsupported":1,"agreed":191,"deviations":0,"unread":0}',
+      '',
+    ].join('\n'),
+    stderr: '',
+  });
+});
+
+test('a script that expects something else is told, and one that is none fails', async () => {
+  const directory = join(scratch, 'wasm-wrong');
+  await mkdir(directory);
+  const module = '(module (func (export "f") (result i32) (i32.const 1)))';
+  await writeFile(join(directory, 'wrong.wast'), `${module} (assert_return (invoke "f") (i32.const 2))`);
+  await writeFile(join(directory, 'broken.wast'), '(module');
+  await writeFile(join(directory, 'unread.wast'), '(module (func (i32.nothing)))');
+  const { exitCode, stdout } = await conformance('wasm-spec', directory);
+  expect({ exitCode, lines: stdout.trimEnd().split('\n') }).toEqual({
+    exitCode: 1,
+    lines: [
+      'failed: broken.wast: A parenthesis is not closed.',
+      expect.stringContaining('unread: unread.wast: line 1: '),
+      'deviation: wrong.wast: line 1: V8 gives returned i32:1',
+      '{"suite":"wasm-spec","total":3,"passed":1,"failed":1,"unsupported":1,"agreed":2,"deviations":1,"unread":1}',
+    ],
+  });
 });

@@ -1,10 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { type KeyObject, X509Certificate } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSigningRequest, openAuthority, openCredential, openIdentityHome, openTokens } from '@palyra/identity';
+import {
+  createDeviceKey,
+  createSigningRequest,
+  openAuthority,
+  openCredential,
+  openIdentityHome,
+  openTokens,
+} from '@palyra/identity';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { makeCertificate } from '../../packages/identity/src/x509/make-certificates.ts';
 import { runInProcess } from './cli-in-process.ts';
 import { withJournal } from './journal-home.ts';
 
@@ -127,6 +135,8 @@ test('devices and tokens, in a home whose journal records what is done to device
   ]);
   expect(await json('verify')).toMatchObject({ exit: 0 });
   expect(await json('init')).toMatchObject({ credentials: [{ change: 'kept' }, { change: 'created' }] });
+  const whole = await palyra(['journal', 'show', '--kind', 'device.changed', '--json']);
+  expect(whole.out.match(/"change":"paired"/g)).toHaveLength(3);
 });
 
 test('a device that was off for weeks gets its certificate for the key it has; without the role nobody gives one', async () => {
@@ -187,6 +197,22 @@ test('the authority changes in steps that are told, or at once; without the role
   const { devices } = (await json('device', 'list')) as { devices: { device_id: string; kind: string }[] };
   await palyra(['device', 'roles', devices[0]?.device_id ?? '', '--role', 'operator']);
   expect(await json('ca', 'roll')).toMatchObject({ exit: 3, error: { code: 'identity.not_permitted' } });
+});
+
+test('a key that is not the operator’s any more does nothing for them, whatever its certificate says', async () => {
+  await palyra(['init']);
+  const directory = join(home, 'identity', 'operator');
+  const { device, key: own, tls } = openCredential(directory);
+  const key = createDeviceKey();
+  const names = [`palyra://device/${device}`, 'palyra://kind/operator'].map(
+    (value) => ({ type: 'url', value }) as const,
+  );
+  const times = { notBefore: Date.now() - 1_000, notAfter: Date.now() + 60_000 };
+  const draft = { commonName: device, publicKey: key.publicKey, purpose: 'client', names, ...times } as const;
+  const forged = await makeCertificate(draft, { certificate: tls.certificate, privateKey: own.privateKey });
+  writeFileSync(join(directory, 'device.key'), key.exportPrivate());
+  writeFileSync(join(directory, 'device.crt'), forged);
+  expect(await json('token', 'create')).toMatchObject({ exit: 3, error: { code: 'identity.not_permitted' } });
 });
 
 test('a device witnesses the log of another home with its own key, and not the one of its own', async () => {

@@ -267,7 +267,7 @@ test('the same key in two daemons at once is one execution, and both calls are a
     const call = { tool: 'test.echo', input: text('a'), key: 'k' };
     const results = await Promise.allSettled([run.call(call), again.call(call)]);
     const kinds = results.map((each) => (each.status === 'fulfilled' ? each.value.outcome.kind : each.reason.code));
-    expect([runs, kinds.toSorted()[0]]).toEqual([1, 'completed']);
+    expect([runs, kinds.includes('completed')]).toEqual([1, true]);
     const { entries } = await one.journal.query({ kinds: ['proposal', 'attestation'] });
     const count = (wanted: string) => entries.filter(({ kind }) => kind === wanted).length;
     expect(count('attestation')).toBe(count('proposal'));

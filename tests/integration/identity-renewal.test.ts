@@ -54,6 +54,24 @@ test('a device renews over its own connection, and both certificates are good fo
   expect((await house.registry.find(before.device))?.notAfter).toBe(after.notAfter);
 });
 
+test('an answer that is no certificate of this key leaves the one there is', async () => {
+  const own = await house.letIn('careful', 'agent');
+  const other = await house.letIn('somebody-else', 'agent');
+  const directory = join(house.identity, 'devices', 'careful');
+  const { certificate: certificatePem, authorities: caPem } = own.tls;
+  for (const answer of [
+    { certificatePem: other.tls.certificate, caPem },
+    { certificatePem, caPem: '' },
+    { certificatePem, caPem: certificatePem },
+    { certificatePem: 'nonsense', caPem },
+  ]) {
+    expect(() => storeCertificate(directory, answer)).toThrow(
+      expect.objectContaining({ code: 'identity.key_invalid' }),
+    );
+    expect(openCredential(directory).tls).toEqual(own.tls);
+  }
+});
+
 test('a device that is on renews by itself, in time, and goes on trying', async () => {
   const { notBefore, notAfter } = await house.letIn('patient', 'agent');
   const directory = join(house.identity, 'devices', 'patient');

@@ -63,10 +63,13 @@ export async function openAsOperator(
   const { home, place, warnings } = findJournal(context);
   const identity = await loadIdentity();
   const journal = await loadJournal();
-  const { device: id } = identity.openOperatorCredential(home.identity);
+  const credential = identity.openOperatorCredential(home.identity);
   const { registry, close } = await openRecorded(place, { identity, journal });
   try {
-    const operator = requireRole(await registry.find(id), role, identity);
+    const device = await registry.find(credential.device);
+    // SECURITY: T-36 — the key, and not the name on the file beside it: one that was replaced is nobody's any more.
+    const isTheirs = device?.kind === 'operator' && Buffer.from(device.publicKey).equals(credential.key.publicKey);
+    const operator = requireRole(isTheirs ? device : undefined, role, identity);
     return { home, registry, identity, warnings, operator, close };
   } catch (error) {
     await close();
@@ -80,7 +83,7 @@ interface Modules {
 }
 
 /** The journal's own connection, so that a change and its entry are one unit; a home without a log has neither. */
-async function openRecorded(place: HomeJournal, { identity, journal }: Modules): Promise<OpenedIdentityHome> {
+export async function openRecorded(place: HomeJournal, { identity, journal }: Modules): Promise<OpenedIdentityHome> {
   if (!journal.hadLog(place)) return identity.openIdentityHome(place, { logger: SILENT });
   const writer = await journal.openHomeForWriting(place, SILENT);
   const commit = recordIn(writer.journal, journal);

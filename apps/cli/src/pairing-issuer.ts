@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import type { DeviceKind, FindDevice, IssuePairedCertificate } from '@palyra/identity';
-import { parseId, type Sha256Hex } from '@palyra/primitives';
+import { parseId, type Sha256Hex, sha256Hex } from '@palyra/primitives';
 import type { CommandContext } from './command.ts';
 import { type OperatorContext, openAsOperator } from './identity-home.ts';
 
@@ -33,15 +33,17 @@ export const openPairingIssuer: OpenPairingIssuer = async (context) => {
         }
         const terms = {
           by,
-          principalFor: () => principalOf(kind, name, operator),
-          place: isOurs(address) ? 'same_host' : 'separate_device',
+          principalFor: () => principalOf({ kind, name }, operator),
+          place: isOurs(address, networkInterfaces()) ? 'same_host' : 'separate_device',
           ...(known === undefined ? {} : { replaces: known }),
         } as const;
         return identity.issueDeviceCertificate(deps, terms)({ csrDer, kind, name });
       },
       async findDevice(device) {
         const found = await registry.find(parseId('device', device));
-        return found === undefined ? undefined : { key: found.keyDigest as Sha256Hex };
+        // One that was revoked is nobody any more: it comes as a new device, with a new key.
+        if (found === undefined || found.revoked !== null) return undefined;
+        return { key: found.keyDigest as Sha256Hex, kind: found.kind };
       },
       close,
     };
@@ -57,20 +59,37 @@ const PREFIXES: Readonly<Record<Exclude<DeviceKind, 'operator'>, string>> = {
   service: 'service',
 };
 
-/** An operator's further device is the operator's; anything else is somebody of its own, named as it was invited. */
-function principalOf(kind: DeviceKind, name: string, operator: OperatorContext['operator']): string {
+const MOST_CHARACTERS = 63;
+const MARK_CHARACTERS = 8;
+
+/**
+ * An operator's further device is the operator's; anything else is somebody of its own, named as it was invited.
+ * SECURITY: T-41 — a name that a principal cannot spell gets a mark of its own: two of them must not be one principal, and
+ * share what policies and grants say of it.
+ */
+export function principalOf(
+  { kind, name }: { readonly kind: DeviceKind; readonly name: string },
+  operator: Pick<OperatorContext['operator'], 'principal'>,
+): string {
   if (kind === 'operator') return operator.principal;
   const written = name
     .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^A-Za-z0-9._@-]+/g, '-')
     .replaceAll(/^[^A-Za-z0-9]+|-+$/g, '');
-  return `${PREFIXES[kind]}:${written === '' ? 'device' : written}`;
+  const isWhole = /^[A-Za-z0-9][A-Za-z0-9._@ -]*$/.test(name) && written.length <= MOST_CHARACTERS;
+  if (isWhole) return `${PREFIXES[kind]}:${written}`;
+  const start = (written === '' ? 'device' : written).slice(0, MOST_CHARACTERS - MARK_CHARACTERS - 1);
+  return `${PREFIXES[kind]}:${start}-${sha256Hex(Buffer.from(name)).slice(0, MARK_CHARACTERS)}`;
 }
 
-/** SECURITY: T-06 — what answers from this very host proves no second device. */
-function isOurs(address: string): boolean {
-  const plain = address.replace(/^::ffff:/, '');
+/**
+ * SECURITY: T-06 — what answers from this very host proves no second device, also over its link-local address, which comes
+ * with the name of an interface.
+ */
+export function isOurs(address: string, interfaces: ReturnType<typeof networkInterfaces>): boolean {
+  const [plain = ''] = address.replace(/^::ffff:(?=\d+\.)/i, '').split('%');
   if (plain === '::1' || plain.startsWith('127.')) return true;
-  const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  const own = Object.values(interfaces).flatMap((each) => each ?? []);
   return own.some((each) => each.address === plain);
 }

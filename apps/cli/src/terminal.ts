@@ -22,6 +22,7 @@ const START_OF_LINE = '\r\u001B[K';
 export function openTerminal({ stderr, signal, openStdin }: TerminalProcess): OpenedTerminal | undefined {
   if (stderr.isTTY !== true) return undefined;
   let isShown = false;
+  let isAsking = false;
   const clear = () => {
     if (isShown) stderr.write(START_OF_LINE);
     isShown = false;
@@ -32,6 +33,7 @@ export function openTerminal({ stderr, signal, openStdin }: TerminalProcess): Op
     // Piped input answers other questions than this one.
     if (stdin.isTTY !== true) return '';
     const lines = createInterface({ input: stdin, output: stderr, terminal: false });
+    isAsking = true;
     try {
       const until = unneeded === undefined ? signal : AbortSignal.any([signal, unneeded]);
       return await lines.question(safeText(question), { signal: until });
@@ -40,6 +42,7 @@ export function openTerminal({ stderr, signal, openStdin }: TerminalProcess): Op
       stderr.write('\n');
       return '';
     } finally {
+      isAsking = false;
       lines.close();
     }
   };
@@ -47,6 +50,8 @@ export function openTerminal({ stderr, signal, openStdin }: TerminalProcess): Op
     clear,
     terminal: {
       progress(line) {
+        // SECURITY: T-08 — whoever can cause a line of progress must not wipe away the question that is waiting.
+        if (isAsking) return;
         isShown = true;
         stderr.write(`${START_OF_LINE}${safeText(line).slice(0, COLUMNS)}`);
       },

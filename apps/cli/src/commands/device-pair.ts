@@ -159,6 +159,7 @@ interface Watch {
 async function hosting(plan: Plan, means: Means, watch: Watch): Promise<CommandResult> {
   const { issuer, identity, context } = means;
   try {
+    await refuseUnknown(plan.terms, issuer, identity);
     const hosted = await open(plan, means, watch);
     context.signal.addEventListener('abort', () => void hosted.listener.close(), { once: true });
     try {
@@ -170,6 +171,18 @@ async function hosting(plan: Plan, means: Means, watch: Watch): Promise<CommandR
   } finally {
     await issuer.close();
   }
+}
+
+/** Before anybody is invited: else it would be found out when the device has been confirmed, and the invitation is used up. */
+async function refuseUnknown(
+  { replaces, kind }: InvitationTerms,
+  { findDevice }: PairingIssuer,
+  { PairingError }: IdentityModule,
+): Promise<void> {
+  if (replaces === undefined || (await findDevice(replaces))?.kind === kind) return;
+  throw new PairingError('pairing.invalid_invitation', `There is no device ${replaces} of kind ${kind} to replace.`, {
+    fix: '"palyra device list" shows those there are; one that was revoked is paired as a new device.',
+  });
 }
 
 async function open(plan: Plan, { issuer, identity }: Means, watch: Watch): Promise<Hosted> {

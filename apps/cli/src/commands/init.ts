@@ -15,7 +15,7 @@ import { visibleText } from '@palyra/primitives';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext, CommandDefinition } from '../command.ts';
 import { findHome, type Surroundings } from '../find-home.ts';
-import { loadIdentity } from '../identity-home.ts';
+import { loadIdentity, openRecorded } from '../identity-home.ts';
 import { findJournal, loadJournal, SILENT } from '../journal-home.ts';
 
 /** A home to begin with. What is there already stays as it is, so it may be run again at any time. */
@@ -70,8 +70,13 @@ function ensureConfig({ home, environment }: Surroundings, wanted: string | unde
   if (readConfigFile(home.configFile).kind === 'absent') {
     const text = renderDefaultConfig();
     const chosen = wanted === undefined ? text : setConfigValue(text, 'policy.preset', wanted);
-    writeConfig(home.configFile, chosen, { mode: 'create' });
-    return 'created';
+    try {
+      writeConfig(home.configFile, chosen, { mode: 'create' });
+      return 'created';
+    } catch (error) {
+      // Somebody else makes the same home at the same time; then theirs is looked at below.
+      if (readConfigFile(home.configFile).kind === 'absent') throw error;
+    }
   }
   const { preset } = loadConfig({ home, environment }).config.policy;
   if (wanted === undefined || wanted === preset) return 'kept';
@@ -83,8 +88,11 @@ function ensureConfig({ home, environment }: Surroundings, wanted: string | unde
 async function initialise(home: HomeLayout, context: CommandContext): Promise<InitialisedIdentity> {
   const { place } = findJournal(context);
   const identity = await loadIdentity();
-  const { JOURNAL_MIGRATIONS } = await loadJournal();
-  const opened = await identity.openIdentityHome(place, { logger: SILENT, create: { alsoKnown: JOURNAL_MIGRATIONS } });
+  const journal = await loadJournal();
+  const create = { alsoKnown: journal.JOURNAL_MIGRATIONS };
+  const made = await identity.openIdentityHome(place, { logger: SILENT, create });
+  await made.close();
+  const opened = await openRecorded(place, { identity, journal });
   try {
     const operator = `user:${userName()}`;
     return await identity.initialiseIdentity({ identityDirectory: home.identity, registry: opened.registry, operator });

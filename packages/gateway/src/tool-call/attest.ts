@@ -28,7 +28,8 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
     const { call } = ledger;
     const { journal, policy, redactor, owner } = deps;
     // Also when it cannot be recorded: what did not begin holds nothing of the budget.
-    using _room = { [Symbol.dispose]: () => call.reservation?.free() };
+    using cleanUp = new DisposableStack();
+    cleanUp.defer(() => call.reservation?.free());
     // Also after a question: what is attested of a refusal is the decision that refused, under the policies that made it.
     if (end.kind === 'refused' && (ledger.last === undefined || end.decision !== undefined))
       await ledger.decided(decisionOf(end), end.under ?? policy.current());

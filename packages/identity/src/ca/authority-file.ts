@@ -1,8 +1,14 @@
 import { X509Certificate } from 'node:crypto';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type JsonValue, parseJson } from '@palyra/primitives';
 import { IdentityError } from '../identity-error.ts';
-import { checkPrivateDirectory, fileStamp, readPrivateFile, replacePrivateFile } from '../keys/private-files.ts';
+import {
+  checkPrivateDirectory,
+  createPrivateFile,
+  fileStamp,
+  readPrivateFile,
+  replacePrivateFile,
+} from '../keys/private-files.ts';
 import { fingerprintOf } from '../x509/certificate-facts.ts';
 
 /** One certificate authority of a home, as it is kept. */
@@ -23,6 +29,8 @@ export interface AuthorityFile {
   /** Throws `identity.ca_missing`, `identity.ca_invalid`, `identity.key_unsafe`. */
   read(): readonly Authority[];
   write(authorities: readonly Authority[]): void;
+  /** The first ones. Throws `identity.not_written`, also when somebody else was quicker. */
+  create(authorities: readonly Authority[]): void;
 }
 
 const FORMAT = 'palyra.ca/1';
@@ -39,22 +47,27 @@ export function openAuthorityFile(directory: string): AuthorityFile {
       const stamp = fileStamp(path);
       if (stamp === '') throw noAuthority();
       if (known?.stamp !== stamp) {
+        // SECURITY: T-40 — who can write the directory above brings an authority of before back.
+        checkPrivateDirectory(dirname(directory));
         checkPrivateDirectory(directory);
         known = { stamp, authorities: parseAuthorities(readPrivateFile(path)) };
       }
       return known.authorities;
     },
-    write(authorities) {
-      const written = authorities.map(({ id, state, certificate, createdAt, trustedUntil }) => ({
-        id,
-        state,
-        certificate: certificate.toString(),
-        created_at: createdAt,
-        trusted_until: trustedUntil,
-      }));
-      replacePrivateFile(path, `${JSON.stringify({ format: FORMAT, authorities: written }, undefined, 2)}\n`);
-    },
+    write: (authorities) => replacePrivateFile(path, renderAuthorities(authorities)),
+    create: (authorities) => createPrivateFile(path, renderAuthorities(authorities)),
   };
+}
+
+function renderAuthorities(authorities: readonly Authority[]): string {
+  const written = authorities.map(({ id, state, certificate, createdAt, trustedUntil }) => ({
+    id,
+    state,
+    certificate: certificate.toString(),
+    created_at: createdAt,
+    trusted_until: trustedUntil,
+  }));
+  return `${JSON.stringify({ format: FORMAT, authorities: written }, undefined, 2)}\n`;
 }
 
 export function keyFileOf(directory: string, id: string): string {

@@ -1,8 +1,8 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '@palyra/primitives';
 import { IdentityError } from '../identity-error.ts';
-import { holdDirectory } from '../keys/hold-directory.ts';
 import { createPrivateFile, ensurePrivateDirectory, fileStamp, readPrivateFile } from '../keys/private-files.ts';
 import { fingerprintOf, type TrustedAuthority } from '../x509/certificate-facts.ts';
 import { type DeviceNames, deviceUris, SERVER_URI } from '../x509/certificate-names.ts';
@@ -53,22 +53,27 @@ export function hasAuthority(identityDirectory: string): boolean {
   return fileStamp(join(authorityDirectory(identityDirectory), 'authorities.json')) !== '';
 }
 
-/** Throws `identity.ca_exists`, `identity.ca_busy`, `identity.key_unsafe`, `identity.not_written`. */
+/** Throws `identity.ca_exists`, `identity.key_unsafe`, `identity.not_written`. */
 export async function createAuthority(
   identityDirectory: string,
   options: AuthorityOptions = {},
 ): Promise<CertificateAuthority> {
+  if (hasAuthority(identityDirectory)) throw hasOne();
   ensurePrivateDirectory(identityDirectory);
   const directory = authorityDirectory(identityDirectory);
   ensurePrivateDirectory(directory);
-  await holdDirectory(directory, async () => {
-    if (hasAuthority(identityDirectory)) throw exists();
-    openAuthorityFile(directory).write([await makeAuthority(directory, 'current', options)]);
-  });
+  const made = await makeAuthority(directory, 'current', options);
+  try {
+    // Never over one that somebody else made meanwhile: what that one signed already would be worthless.
+    openAuthorityFile(directory).create([made]);
+  } catch (error) {
+    rmSync(keyFileOf(directory, made.id), { force: true });
+    throw hasAuthority(identityDirectory) ? hasOne() : error;
+  }
   return openAuthority(identityDirectory, options);
 }
 
-function exists(): IdentityError {
+function hasOne(): IdentityError {
   return new IdentityError('identity.ca_exists', 'This home has a certificate authority already.', {
     fix: 'Go on with it; `palyra init` changes nothing that is there.',
   });

@@ -36,6 +36,7 @@ export interface CertificateFiles {
 const KEY = 'device.key';
 const CERTIFICATE = 'device.crt';
 const AUTHORITIES = 'authorities.crt';
+const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 export function hasCredential(directory: string): boolean {
   return fileStamp(join(directory, CERTIFICATE)) !== '';
@@ -66,12 +67,26 @@ export function ensureCredentialKey(directory: string): DeviceKey {
   const path = join(directory, KEY);
   if (fileStamp(path) !== '') return readDeviceKey(readPrivateFile(path));
   const key = createDeviceKey();
-  createPrivateFile(path, key.exportPrivate());
+  try {
+    createPrivateFile(path, key.exportPrivate());
+  } catch (error) {
+    // Somebody else sets up the same directory: then theirs is the one.
+    if (fileStamp(path) !== '') return readDeviceKey(readPrivateFile(path));
+    throw error;
+  }
   return key;
 }
 
-/** The first certificate or the next. The authorities come first: a certificate of one that is not yet known would be useless. */
+/**
+ * The first certificate or the next. The authorities come first: a certificate of one that is not yet known would be useless.
+ * Throws `identity.key_invalid`, and keeps what is there, unless it is a certificate for the key in the directory by one of them.
+ */
 export function storeCertificate(directory: string, { certificatePem, caPem }: CertificateFiles): void {
+  const { publicKey } = readDeviceKey(readPrivateFile(join(directory, KEY)));
+  const given = parse(certificatePem);
+  const isOfKey = keyDigestOf(given.publicKey.export({ type: 'spki', format: 'der' })) === keyDigestOf(publicKey);
+  const issuers = (caPem.match(CERTIFICATES) ?? []).map(parse);
+  if (!isOfKey || !issuers.some((each) => each.ca && given.verify(each.publicKey))) throw mismatch();
   replacePrivateFile(join(directory, AUTHORITIES), caPem);
   replacePrivateFile(join(directory, CERTIFICATE), certificatePem);
 }

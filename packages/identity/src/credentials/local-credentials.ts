@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { IdentityError } from '../identity-error.ts';
+import { checkPrivateDirectory } from '../keys/private-files.ts';
 import { type Credential, openCredential } from './credential.ts';
 
 /** The two credentials that every home begins with, each in a directory of its own. */
@@ -12,6 +13,8 @@ export function credentialDirectory(identityDirectory: string, name: LocalCreden
 
 /** For the person at the keyboard. */
 export function openOperatorCredential(identityDirectory: string): Credential {
+  // SECURITY: T-40 — who can write the directory above puts another one in the place of this.
+  checkPrivateDirectory(identityDirectory);
   return requireKind(openCredential(credentialDirectory(identityDirectory, 'operator')), 'operator');
 }
 

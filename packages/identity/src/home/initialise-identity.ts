@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import type { Clock, DeviceId } from '@palyra/primitives';
 import { systemClock } from '@palyra/primitives';
 import { renewalDueAt } from '../ca/lifetimes.ts';
@@ -12,13 +13,14 @@ import {
 import { credentialDirectory, LOCAL_CREDENTIALS, type LocalCredential } from '../credentials/local-credentials.ts';
 import { createSigningRequest } from '../credentials/signing-request.ts';
 import type { DeviceKind } from '../device-kind.ts';
+import { IdentityError, type IdentityErrorCode } from '../identity-error.ts';
 import { ensurePrivateDirectory } from '../keys/private-files.ts';
 import type { Device } from '../registry/device.ts';
 import { type IssueDeps, issueDeviceCertificate } from '../registry/issue-device-certificate.ts';
 import type { Registry } from '../registry/open-registry.ts';
 import type { Role } from '../registry/roles.ts';
 import { renewDevice } from '../renewal/renew-device.ts';
-import { keyDigestOf } from '../x509/certificate-facts.ts';
+import { keyDigestOf, readCertificateFacts } from '../x509/certificate-facts.ts';
 
 export interface InitialisedIdentity {
   readonly authority: 'created' | 'kept';
@@ -54,17 +56,49 @@ const TERMS: Readonly<Record<LocalCredential, LocalTerms>> = {
 export async function initialiseIdentity(input: InitialiseInput): Promise<InitialisedIdentity> {
   const { identityDirectory, registry, clock = systemClock } = input;
   ensurePrivateDirectory(identityDirectory);
-  const isNew = !hasAuthority(identityDirectory);
-  const authority = isNew ? await createAuthority(identityDirectory, input) : openAuthority(identityDirectory, input);
+  const isNew = await ensureAuthority(identityDirectory, input);
+  const authority = openAuthority(identityDirectory, input);
   const credentials: InitialisedCredential[] = [];
   for (const name of LOCAL_CREDENTIALS) {
     const principal = name === 'operator' ? input.operator : 'agent:local';
     const directory = credentialDirectory(identityDirectory, name);
-    const change = await ensureCredential({ directory, principal, name }, { authority, registry, clock });
+    const change = await whoeverElseDoes(() =>
+      ensureCredential({ directory, principal, name }, { authority, registry, clock }),
+    );
     const { device, kind, notAfter } = openCredential(directory);
     credentials.push({ name, device, kind, notAfter, change });
   }
   return { authority: isNew ? 'created' : 'kept', credentials };
+}
+
+/** False when there is one, also when somebody else made it at this moment. */
+async function ensureAuthority(identityDirectory: string, options: AuthorityOptions): Promise<boolean> {
+  if (hasAuthority(identityDirectory)) return false;
+  try {
+    await createAuthority(identityDirectory, options);
+    return true;
+  } catch (error) {
+    if (isOneOf(error, ['identity.ca_exists'])) return false;
+    throw error;
+  }
+}
+
+const MOST_ATTEMPTS = 4;
+
+/** Looks again when somebody else does the same at the same time, and then finds it done. */
+async function whoeverElseDoes<Result>(act: () => Promise<Result>, left = MOST_ATTEMPTS): Promise<Result> {
+  try {
+    return await act();
+  } catch (error) {
+    if (left > 1 && isOneOf(error, ['identity.key_known', 'identity.changed_meanwhile'])) {
+      return whoeverElseDoes(act, left - 1);
+    }
+    throw error;
+  }
+}
+
+function isOneOf(error: unknown, codes: readonly IdentityErrorCode[]): boolean {
+  return error instanceof IdentityError && codes.includes(error.code);
 }
 
 interface WantedCredential {
@@ -84,7 +118,8 @@ async function ensureCredential(
     removeCredential(directory);
     known = undefined;
   }
-  const isDue = !hasCredential(directory) || clock.now() >= renewalDueAt(openCredential(directory));
+  const isDue =
+    !hasCredential(directory) || isWorthless(directory, deps) || clock.now() >= renewalDueAt(openCredential(directory));
   if (known !== undefined && !isDue) return 'kept';
   const csrDer = await createSigningRequest(ensureCredentialKey(directory));
   if (known !== undefined) {
@@ -96,6 +131,12 @@ async function ensureCredential(
   const terms = { by: principal, principalFor: () => principal, roles, place: 'same_host' } as const;
   storeCertificate(directory, await issueDeviceCertificate(deps, terms)({ csrDer, kind, name }));
   return 'created';
+}
+
+/** Of an authority that counts no more: its time may run for days, and still nobody would take it. */
+function isWorthless(directory: string, { authority }: Pick<IssueDeps, 'authority'>): boolean {
+  const certificate = new X509Certificate(openCredential(directory).tls.certificate);
+  return readCertificateFacts(certificate, authority.trusted()).kind === 'refused';
 }
 
 /** What the registry knows of the key in the directory; one that is not there yet is made. */

@@ -8,13 +8,14 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   type Stats,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { IdentityError } from '../identity-error.ts';
 
 /** Files of mode 0600 in directories of mode 0700, of this user alone. */
@@ -52,6 +53,7 @@ export function readPrivateFile(path: string): string {
     throw unsafe('A key file is a link, or cannot be opened.', 'Put the file itself in its place, of mode 600.', cause);
   }
   try {
+    if (fstatSync(file).nlink > 1) removeDrafts(path, fstatSync(file));
     const stat = fstatSync(file);
     // SECURITY: T-40 — who can read the key is us; one hard link more is a second way to it.
     if (!stat.isFile() || isOpenToOthers(stat) || stat.nlink !== 1) {
@@ -95,6 +97,18 @@ function write(path: string, text: string, put: (draft: string) => void): void {
   }
   syncDirectory(dirname(path));
 }
+
+/** What was left where the power went between the two names that a new file has for a moment: its draft is this very file. */
+function removeDrafts(path: string, { dev, ino }: Stats): void {
+  const [directory, name] = [dirname(path), basename(path)];
+  for (const entry of readdirSync(directory)) {
+    if (!entry.startsWith(`${name}.`) || !DRAFT.test(entry)) continue;
+    const stat = lstatSync(join(directory, entry), { throwIfNoEntry: false });
+    if (stat?.dev === dev && stat.ino === ino) rmSync(join(directory, entry), { force: true });
+  }
+}
+
+const DRAFT = /\.[0-9a-f]{12}\.draft$/;
 
 function syncDirectory(path: string): void {
   const directory = openSync(path, constants.O_RDONLY);

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net';
+import { networkOf } from '../network-of.ts';
 
 /** Failures make the next try wait: longer for the peer that failed, and for everybody when many did. */
 export interface BackOff {
@@ -53,20 +53,4 @@ export function createBackOff(now: () => number): BackOff {
       peers.delete(networkOf(peer));
     },
   };
-}
-
-/** IPv4 by address, however it is written; IPv6 by its /64, of which one host has all addresses. */
-export function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
-  const [bare = ''] = address.split('%');
-  if (!isIPv6(bare)) return address;
-  const [head = '', tail] = bare.split('::');
-  const front = head === '' ? [] : head.split(':');
-  const back = tail === undefined || tail === '' ? [] : tail.split(':');
-  const groups = [...front, ...Array<string>(Math.max(0, 8 - front.length - back.length)).fill('0'), ...back];
-  return `${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`;
 }

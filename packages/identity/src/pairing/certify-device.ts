@@ -1,5 +1,6 @@
 import type { Sha256Hex } from '@palyra/primitives';
 import type { DeviceKind } from '../device-kind.ts';
+import { IdentityError } from '../identity-error.ts';
 import { within } from './frames.ts';
 import type { Invitation } from './invitations.ts';
 import { malformed } from './messages.ts';
@@ -21,8 +22,10 @@ export type IssuePairedCertificate = (request: {
   readonly address: string;
 }) => Promise<{ readonly certificatePem: string; readonly caPem: string; readonly device: string }>;
 
-/** The key that the registry has for a device id; undefined when it knows none of that id. */
-export type FindDevice = (device: string) => Promise<{ readonly key: Sha256Hex } | undefined>;
+/** What the registry has for a device id; undefined when it knows none of that id, or none that still counts. */
+export type FindDevice = (
+  device: string,
+) => Promise<{ readonly key: Sha256Hex; readonly kind: DeviceKind } | undefined>;
 
 /** What the operator is shown. Names have been checked, and are to be shown with `shownName`. */
 export interface PairingRequest {
@@ -98,8 +101,9 @@ async function knownDevice(
   const known = await findDevice(joiner.device);
   // An id that nobody has here means nothing: ids are ours to give.
   if (known === undefined) return {};
-  // SECURITY: T-34 — knowing a PIN and an id must not be enough to become a device that is already there.
-  if (known.key !== joiner.key) throw refused({ code: 'pairing.device_known' });
+  // SECURITY: T-34 — knowing a PIN and an id must not be enough to become a device that is already there; nor may one that
+  // was invited as an agent come back as the operator's device that it once was.
+  if (known.key !== joiner.key || known.kind !== invitation.kind) throw refused({ code: 'pairing.device_known' });
   return { device: joiner.device };
 }
 
@@ -139,9 +143,12 @@ async function issue(
   throw notIssued(new Error('The issuer gave another device id than it was asked for.'));
 }
 
+/** The reason is for the operator; the device is told the code alone. */
 function notIssued(cause: unknown): PairingError {
-  return new PairingError('pairing.not_issued', 'The CA did not issue the certificate.', {
-    fix: 'The log says why.',
+  const known = cause instanceof IdentityError ? cause : undefined;
+  const why = known === undefined ? '' : ` ${known.message}`;
+  return new PairingError('pairing.not_issued', `The CA did not issue the certificate.${why}`, {
+    fix: known?.fix ?? 'The log says why.',
     cause,
     refusal: { code: 'pairing.not_issued' },
   });

@@ -5,7 +5,7 @@ import { startCpace } from './cpace.ts';
 import type { Claim, Invitation, InvitationBook, InvitationTry } from './invitations.ts';
 import { decodeMessage, type Hello, malformed, NONCE_BYTES, versionsOf } from './messages.ts';
 import { asPairingError, type ClearChannel, createClearChannel, type PairingConnection } from './open-run.ts';
-import type { PairingError } from './pairing-error.ts';
+import { PairingError } from './pairing-error.ts';
 import {
   channelIdentifier,
   decodeJoinerTerms,
@@ -77,7 +77,14 @@ async function greet(clear: ClearChannel, peer: string, deps: HostDeps): Promise
 
 function refuseImpatient(peer: string, { backOff }: HostDeps): void {
   const retryAfterMs = backOff.waitFor(peer);
-  if (retryAfterMs > 0) throw refused({ code: 'pairing.slow_down', retryAfterMs });
+  if (retryAfterMs > 0) throw new TooEarly(retryAfterMs);
+}
+
+class TooEarly extends PairingError {
+  constructor(retryAfterMs: number) {
+    const { code, message, fix, refusal } = refused({ code: 'pairing.slow_down', retryAfterMs });
+    super(code, message, { ...(fix === undefined ? {} : { fix }), ...(refusal === undefined ? {} : { refusal }) });
+  }
 }
 
 function otherVersion(hello: Uint8Array): PairingError {
@@ -95,7 +102,8 @@ interface Telling {
 function tellClear(thrown: unknown, { clear, peer, how }: Telling, { backOff }: HostDeps): PairingError {
   const error = asPairingError(thrown);
   // Coming too early is refused, not punished again: otherwise a patient retry could never succeed.
-  if (error.code !== 'pairing.slow_down') backOff.failed(peer, how);
+  // SECURITY: T-34 — our own word only: a peer that says so itself, after it has seen our share, has failed like any other.
+  if (!(thrown instanceof TooEarly)) backOff.failed(peer, how);
   if (error.refusal !== undefined) clear.refuse(error.refusal);
   return error;
 }

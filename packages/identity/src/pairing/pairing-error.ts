@@ -8,7 +8,7 @@ export const PAIRING_ERRORS = {
   'pairing.cancelled': 'The operator took the invitation back.',
   'pairing.clock_skew': 'The clocks of the two sides differ too much for a certificate to be valid on both.',
   'pairing.closed': 'The other side closed the connection.',
-  'pairing.device_known': 'The device id belongs to another key; replacing it has to be asked for.',
+  'pairing.device_known': 'The device id belongs to another key or another kind; replacing it has to be asked for.',
   'pairing.expired': 'The invitation has expired.',
   'pairing.host_not_proven': 'The other side does not know the PIN or the code: it is not the one that invited.',
   'pairing.invalid_invitation': 'An invitation cannot be made from this.',

@@ -38,7 +38,7 @@ const REFUSALS: Readonly<Record<RefusalCode, readonly [message: string, fix: str
   'pairing.cancelled': ['The operator took the invitation back.', NEW_INVITATION],
   'pairing.clock_skew': ['The clocks of the two sides differ too much.', 'Set the clocks of both, and pair again.'],
   'pairing.device_known': [
-    'This device is known there under another key.',
+    'This device is known there under another key, or as another kind.',
     'Ask the operator for an invitation that replaces it: palyra device pair --replace ID.',
   ],
   'pairing.expired': ['The invitation has expired.', NEW_INVITATION],

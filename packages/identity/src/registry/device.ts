@@ -18,13 +18,15 @@ export interface Device {
   /** SHA-256 of it, hexadecimal. */
   readonly keyDigest: string;
   readonly certificate: string;
+  /** The newest one itself: what the authority said of this device, whatever else the row says. */
+  readonly certificatePem: string;
   readonly notAfter: number;
   readonly createdAt: number;
   readonly renewedAt: number;
   readonly revoked: Revocation | null;
 }
 
-/** `passkey`: in an authenticator that signs only for the console's page; it has no certificate and opens no connection. */
+/** `passkey`: in an authenticator that signs only for the console's page. The authority vouches for its key too, but it opens no connection. */
 export type DevicePlace = (typeof PLACES)[number];
 
 const PLACES = ['same_host', 'separate_device', 'passkey'] as const;
@@ -43,6 +45,8 @@ export function deviceOf(row: DeviceRow): Device {
   const { kind } = row;
   const place = PLACES.find((each) => each === row.place);
   if (!isDeviceKind(kind) || place === undefined) throw corrupt();
+  // SECURITY: T-36 — a row that was edited does not call an agent by the name of a person.
+  if (!isPrincipalOf(row.principal, kind)) throw corrupt();
   return {
     id: parseId('device', row.id),
     principal: row.principal,
@@ -53,6 +57,7 @@ export function deviceOf(row: DeviceRow): Device {
     publicKey: new Uint8Array(row.public_key),
     keyDigest: row.key_digest,
     certificate: row.certificate,
+    certificatePem: row.certificate_pem,
     notAfter: row.not_after,
     createdAt: row.created_at,
     renewedAt: row.renewed_at,
@@ -83,7 +88,7 @@ const MOST_CHARACTERS = 64;
 /** What a person will read in a list and in a question. Throws `identity.invalid_name`. */
 export function checkName(name: string): string {
   const trimmed = name.trim();
-  const { length } = trimmed;
+  const { length } = Array.from(trimmed);
   // SECURITY: T-08 — a name that shows otherwise than it is written could pass for another device in a question.
   if (length > 0 && length <= MOST_CHARACTERS && visibleText(trimmed) === trimmed) return trimmed;
   throw new IdentityError(
@@ -97,12 +102,19 @@ const PRINCIPAL = /^(?:user|agent|service):[A-Za-z0-9][A-Za-z0-9._@-]{0,62}$/;
 
 /** Throws `identity.invalid_name`. */
 export function checkPrincipal(principal: string, kind: DeviceKind): string {
-  const prefix = kind === 'operator' ? 'user:' : kind === 'agent' ? 'agent:' : 'service:';
-  if (PRINCIPAL.test(principal) && principal.startsWith(prefix)) return principal;
+  if (isPrincipalOf(principal, kind)) return principal;
   throw new IdentityError(
     'identity.invalid_name',
-    `The principal of a device of kind ${kind} is written ${prefix}NAME, with letters, digits and . _ @ - in NAME.`,
+    `The principal of a device of kind ${kind} is written ${prefixOf(kind)}NAME, with letters, digits and . _ @ - in NAME.`,
   );
+}
+
+export function isPrincipalOf(principal: string, kind: DeviceKind): boolean {
+  return PRINCIPAL.test(principal) && principal.startsWith(prefixOf(kind));
+}
+
+function prefixOf(kind: DeviceKind): string {
+  return kind === 'operator' ? 'user:' : kind === 'agent' ? 'agent:' : 'service:';
 }
 
 function corrupt(): IdentityError {

@@ -19,7 +19,7 @@ export interface EnterDevice {
   readonly place: DevicePlace;
   /** DER of its SubjectPublicKeyInfo. */
   readonly publicKey: Uint8Array;
-  readonly certificate: Pick<IssuedCertificate, 'fingerprint' | 'notAfter'>;
+  readonly certificate: Pick<IssuedCertificate, 'pem' | 'fingerprint' | 'notAfter'>;
   /** Who lets it in. */
   readonly by: string;
   /** What belongs into the same unit, such as one use less of an invitation. */
@@ -61,6 +61,7 @@ function rowOf(input: EnterDevice, now: number): DeviceRow {
     public_key: input.publicKey,
     key_digest: keyDigestOf(input.publicKey),
     certificate: input.certificate.fingerprint,
+    certificate_pem: input.certificate.pem,
     not_after: input.certificate.notAfter,
     created_at: now,
     created_by: input.by,

@@ -19,8 +19,9 @@ export interface DeviceRow {
   /** DER of its SubjectPublicKeyInfo. */
   readonly public_key: Uint8Array;
   readonly key_digest: string;
-  /** SHA-256 of the newest certificate, and how long that is good. */
+  /** SHA-256 of the newest certificate, that certificate, and how long it is good. */
   readonly certificate: string;
+  readonly certificate_pem: string;
   readonly not_after: number;
   readonly created_at: number;
   readonly created_by: string;
@@ -76,7 +77,8 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
       `create table identity_devices (
          id ${t.text} primary key, principal ${t.text} not null, kind ${t.text} not null, name ${t.text} not null,
          roles ${t.text} not null, place ${t.text} not null, public_key ${t.bytes} not null,
-         key_digest ${t.text} not null, certificate ${t.text} not null, not_after ${t.integer} not null,
+         key_digest ${t.text} not null, certificate ${t.text} not null, certificate_pem ${t.text} not null,
+         not_after ${t.integer} not null,
          created_at ${t.integer} not null, created_by ${t.text} not null, renewed_at ${t.integer} not null,
          revoked_at ${t.integer}, revoked_by ${t.text}, revoked_reason ${t.text}
        )${t.strict}`,

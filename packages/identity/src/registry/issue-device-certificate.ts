@@ -91,6 +91,7 @@ async function replaceKey(
         public_key: publicKey,
         key_digest: digest,
         certificate: certificate.fingerprint,
+        certificate_pem: certificate.pem,
         not_after: certificate.notAfter,
         renewed_at: now,
         place: terms.place ?? 'same_host',

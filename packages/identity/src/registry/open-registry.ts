@@ -4,7 +4,7 @@ import { changeDevice, type RegistryContext } from './change-device.ts';
 import { type Device, deviceOf, type RevocationReason } from './device.ts';
 import { type EnterDevice, enterDevice } from './enter-device.ts';
 import type { CommitIdentity } from './identity-record.ts';
-import { DEVICES_CHANNEL, type IdentitySchema } from './identity-schema.ts';
+import { DEVICES_CHANNEL, type DeviceRow, type IdentitySchema } from './identity-schema.ts';
 import { createTogether } from './read-together.ts';
 import { checkRoles } from './roles.ts';
 
@@ -45,17 +45,21 @@ export function openRegistry({ database, commit, clock = systemClock, ids }: Reg
     clock,
     ids: ids ?? createIdSource({ now: clock.now }),
   };
-  const together = createTogether<Device>(async (wanted) => {
+  const together = createTogether<DeviceRow>(async (wanted) => {
     const rows = await database.read
       .selectFrom('identity_devices')
       .selectAll()
       .where('id', 'in', [...wanted])
       .execute();
-    return new Map(rows.map((row) => [row.id, deviceOf(row)]));
+    return new Map(rows.map((row) => [row.id, row]));
   });
   return {
     context,
-    find: (device) => together.read(device),
+    async find(device) {
+      // Each row by itself: one that cannot be read is nobody else's fault, and shuts out nobody else.
+      const row = await together.read(device);
+      return row === undefined ? undefined : deviceOf(row);
+    },
     list: () => listDevices(database),
     enter: (device) => enterDevice(device, context),
     revoke: ({ device, reason, by }) =>

@@ -40,7 +40,7 @@ export async function renewDevice(input: RenewalInput, { authority, registry }: 
   await changeDevice(device, registry.context, {
     set(current) {
       requireSameKey(current, publicKey);
-      return { certificate: fingerprint, not_after: notAfter, renewed_at: clock.now() };
+      return { certificate: fingerprint, certificate_pem: issued.pem, not_after: notAfter, renewed_at: clock.now() };
     },
     event: () => ({
       kind: 'device',

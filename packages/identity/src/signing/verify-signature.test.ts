@@ -1,8 +1,10 @@
-import { createHash } from 'node:crypto';
+import { createHash, generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { createIdSource } from '@palyra/primitives';
 import { expect, test } from 'vitest';
 import { createDeviceKey } from '../keys/device-key.ts';
 import type { Device } from '../registry/device.ts';
+import { deviceUris } from '../x509/certificate-names.ts';
+import { makeAuthorityCertificate, makeCertificate } from '../x509/make-certificates.ts';
 import { encodeAssertion, passkeyChallenge } from './verify-passkey.ts';
 import { createSignatureVerifier } from './verify-signature.ts';
 
@@ -11,18 +13,40 @@ const id = createIdSource().newId('device');
 const relyingParty = { id: 'palyra.example', origins: ['https://palyra.example'] };
 const message = new TextEncoder().encode('palyra/approval-statement/v1\n{}');
 
-function verifierOf(place: Device['place'], revoked: Device['revoked'] = null) {
-  const device = {
-    id,
-    kind: 'operator',
-    principal: 'user:ada',
-    place,
-    publicKey: key.publicKey,
-    revoked,
-    notAfter: Infinity,
-  };
+const times = { notBefore: Date.now() - 60_000, notAfter: Date.now() + 60_000 };
+const { privateKey: authorityKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const authorityPem = await makeAuthorityCertificate({ commonName: 'authority', privateKey: authorityKey, ...times });
+const authority = {
+  id: 'a',
+  state: 'current',
+  certificate: new X509Certificate(authorityPem),
+  createdAt: 0,
+  trustedUntil: Infinity,
+} as const;
+
+async function certificateOf(kind: Device['kind'], more: Partial<typeof times> & { device?: Device['id'] } = {}) {
+  const names = deviceUris({ device: more.device ?? id, kind }).map((value) => ({ type: 'url', value }) as const);
+  return makeCertificate(
+    { commonName: id, publicKey: key.publicKey, purpose: 'client', names, ...times, ...more },
+    { certificate: authorityPem, privateKey: authorityKey },
+  );
+}
+
+const device = {
+  id,
+  kind: 'operator',
+  principal: 'user:ada',
+  place: 'same_host',
+  publicKey: key.publicKey,
+  certificatePem: await certificateOf('operator'),
+  revoked: null,
+  notAfter: Infinity,
+} as Device;
+
+function verifierWith(edited: Partial<Device>) {
   return createSignatureVerifier({
-    registry: { find: async (sought) => (sought === id ? (device as Device) : undefined) },
+    registry: { find: async (sought) => (sought === id ? { ...device, ...edited } : undefined) },
+    authority: { trusted: () => [authority] },
     relyingParty,
   });
 }
@@ -48,14 +72,14 @@ function assertion({ flags = 0x05, rp = relyingParty.id, client = {}, about = me
 }
 
 const ask = (place: Device['place'], signature: Uint8Array) =>
-  verifierOf(place)({ credential: id, message, signature });
+  verifierWith({ place })({ credential: id, message, signature });
 
 test('assurance follows from where the key is, and for a passkey from what it did for this signature', async () => {
   const plain = key.sign(message);
   expect(await ask('same_host', plain)).toMatchObject({ kind: 'human', assurance: 'same_host_key' });
   expect(await ask('separate_device', plain)).toMatchObject({ assurance: 'separate_device' });
   expect(await ask('passkey', assertion())).toMatchObject({ assurance: 'user_verified', person: 'user:ada' });
-  expect(await ask('passkey', assertion({ flags: 0x01 }))).toMatchObject({ assurance: 'separate_device' });
+  expect(await ask('passkey', assertion({ flags: 0x01 }))).toMatchObject({ assurance: 'same_host_key' });
 });
 
 test('no device claims to be a passkey, and no passkey signs as a device does', async () => {
@@ -78,6 +102,37 @@ test.each([
 });
 
 test('one that was revoked signs nothing', async () => {
-  const verify = verifierOf('same_host', { at: 1, by: 'user:ada', reason: 'lost' });
+  const verify = verifierWith({ revoked: { at: 1, by: 'user:ada', reason: 'lost' } });
   expect(await verify({ credential: id, message, signature: key.sign(message) })).toBeUndefined();
+});
+
+test('a row counts for nothing beyond what the authority said of the device', async () => {
+  const other = createDeviceKey();
+  const past = Date.now() - 1_000;
+  const edits: readonly (readonly [string, Partial<Device>, typeof other])[] = [
+    ['another key', { publicKey: other.publicKey }, other],
+    ['an agent called an operator', { certificatePem: await certificateOf('agent') }, key],
+    [
+      'the certificate of another device',
+      { certificatePem: await certificateOf('operator', { device: createIdSource().newId('device') }) },
+      key,
+    ],
+    ['a certificate that ran out', { certificatePem: await certificateOf('operator', { notAfter: past }) }, key],
+    [
+      'a certificate that begins later',
+      { certificatePem: await certificateOf('operator', { notBefore: Date.now() + 30_000 }) },
+      key,
+    ],
+    ['the authority in the place of a device', { certificatePem: authorityPem }, key],
+    ['no certificate', { certificatePem: '' }, key],
+  ];
+  const counting: string[] = [];
+  for (const [what, edited, signer] of edits) {
+    const verify = verifierWith(edited);
+    const passkey = verifierWith({ ...edited, place: 'passkey' });
+    const plain = await verify({ credential: id, message, signature: signer.sign(message) });
+    const asserted = await passkey({ credential: id, message, signature: assertion() });
+    if (plain !== undefined || asserted !== undefined) counting.push(what);
+  }
+  expect(counting).toEqual([]);
 });

@@ -1,9 +1,11 @@
 import { type Clock, parseId, systemClock } from '@palyra/primitives';
+import type { CertificateAuthority } from '../ca/open-authority.ts';
 import { isSignedByKey, type SignedByKey } from '../keys/device-key.ts';
 import type { Device } from '../registry/device.ts';
 import type { Registry } from '../registry/open-registry.ts';
 import { type Assurance, assuranceOf } from './assurance.ts';
 import { type RelyingParty, verifyPasskey } from './verify-passkey.ts';
+import { isVouchedFor } from './vouched-key.ts';
 
 /** What approvals ask of identity; written down again, because leaves do not import one another. */
 export interface SignedMessage {
@@ -26,6 +28,7 @@ export type VerifySignature = (signed: SignedMessage) => Promise<VerifiedSigner 
 
 export interface VerifySignatureDeps {
   readonly registry: Pick<Registry, 'find'>;
+  readonly authority: Pick<CertificateAuthority, 'trusted'>;
   /** Of the console; without it no passkey counts. */
   readonly relyingParty?: RelyingParty;
   readonly clock?: Clock;
@@ -33,12 +36,13 @@ export interface VerifySignatureDeps {
 
 /** For `openApprovals` and for whoever checks a statement that is in the journal: whose signature it is today. */
 export function createSignatureVerifier(deps: VerifySignatureDeps): VerifySignature {
-  const { registry, relyingParty, clock = systemClock } = deps;
+  const { registry, authority, relyingParty, clock = systemClock } = deps;
   return async ({ credential, message, signature }) => {
     const device = await registry.find(toDevice(credential));
     // SECURITY: T-35 — a device that was revoked, or that has not renewed for so long that it ran out, signs nothing that
     // counts: a key that was forgotten in a drawer must not answer for its owner.
-    if (device === undefined || device.revoked !== null || clock.now() >= device.notAfter) return undefined;
+    if (device === undefined || device.revoked !== null) return undefined;
+    if (!isVouchedFor(device, { authority, now: () => clock.now() })) return undefined;
     const assurance = assuranceBy({ publicKey: device.publicKey, message, signature }, device, relyingParty);
     if (assurance === undefined) return undefined;
     return {

@@ -18,9 +18,11 @@ export interface GuardedListener {
 export function guardListener(server: TlsServer, { guard, options = {}, ended }: GuardedListener): void {
   server.on('secureConnection', (socket: TLSSocket) => {
     const end = (why: Refused) => {
-      ended?.({ why, address: socket.remoteAddress });
-      // SECURITY: T-35 — streams that were open when the device was revoked end here, with their connection.
+      const { remoteAddress: address } = socket;
+      // SECURITY: T-35 — streams that were open when the device was revoked end here, with their connection; first, whatever
+      // becomes of telling it.
       socket.destroy();
+      ended?.({ why, address });
     };
     void guard.hold(socket, end, options).then((holding) => {
       if (holding.kind === 'refused') return end(holding);

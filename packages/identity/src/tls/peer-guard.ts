@@ -33,6 +33,8 @@ export interface PeerGuardDeps extends Pick<PeerReaderDeps, 'authority'> {
   readonly clock?: Clock;
   /** How often everything held is looked at, told or not. */
   readonly recheckMs?: number;
+  /** How long the registry has for its answer; what is not known by then is a refusal. */
+  readonly patienceMs?: number;
 }
 
 interface Held {
@@ -42,10 +44,12 @@ interface Held {
 }
 
 const RECHECK_MS = 500;
+/** Longer than a busy disk takes, and short of what a revoked device could do with a registry that is out of reach. */
+const PATIENCE_MS = 3_000;
 
 /** Resolves when every later change of the registry, from any process, will be heard. */
 export async function createPeerGuard(deps: PeerGuardDeps): Promise<PeerGuard> {
-  const { registry, authority, clock = systemClock, recheckMs = RECHECK_MS } = deps;
+  const { registry, authority, clock = systemClock, recheckMs = RECHECK_MS, patienceMs = PATIENCE_MS } = deps;
   const reader = createPeerReader({ authority, now: () => clock.now() });
   const held = new Set<Held>();
   const closing = new AbortController();
@@ -54,7 +58,8 @@ export async function createPeerGuard(deps: PeerGuardDeps): Promise<PeerGuard> {
     try {
       const stale = reader.judge(facts);
       if (stale !== undefined) return stale;
-      const admission = admitDevice(facts, await registry.find(facts.device));
+      // SECURITY: T-35 — a registry that does not answer must not keep open what it would have ended.
+      const admission = admitDevice(facts, await within(registry.find(facts.device), patienceMs, clock));
       if (admission.kind === 'refused') return admission;
       // SECURITY: T-35 — an agent's certificate is as good as any other, and opens only what is for agents.
       return kinds === undefined || kinds.includes(admission.peer.kind) ? admission : refused('wrong_kind');
@@ -73,7 +78,15 @@ export async function createPeerGuard(deps: PeerGuardDeps): Promise<PeerGuard> {
 
   const recheck = async (each: Held): Promise<void> => {
     const admission = await judge(each.facts, each.options);
-    if (admission.kind === 'refused' && held.delete(each)) each.end(admission);
+    if (admission.kind === 'refused' && held.delete(each)) endOne(each, admission);
+  };
+  /** Whatever it throws is its own affair: the others are still watched. */
+  const endOne = (each: Held, why: Refused): void => {
+    try {
+      each.end(why);
+    } catch {
+      // Said by whoever threw it.
+    }
   };
   const recheckAll = async (only?: DeviceId): Promise<void> => {
     await Promise.all([...held].filter(({ facts }) => only === undefined || facts.device === only).map(recheck));
@@ -121,4 +134,20 @@ export async function createPeerGuard(deps: PeerGuardDeps): Promise<PeerGuard> {
       held.clear();
     },
   };
+}
+
+/** Rejects when there is no answer in time; the question itself is left behind. */
+async function within<Answer>(answer: Promise<Answer>, ms: number, clock: Clock): Promise<Answer> {
+  const done = new AbortController();
+  const late = clock.sleep(ms, done.signal).then((): never => {
+    throw new Error('No answer in time.');
+  });
+  late.catch(() => undefined);
+  answer.catch(() => undefined);
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    // With a reason of its own: making the usual one would cost each request more than the rest of this.
+    done.abort('answered');
+  }
 }

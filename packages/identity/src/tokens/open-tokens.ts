@@ -10,7 +10,7 @@ import type { Registry } from '../registry/open-registry.ts';
 import { checkRoles, groupsOf, type Role } from '../registry/roles.ts';
 import { type CreatedToken, createToken, type NewToken } from './create-token.ts';
 import { type Attempt, createThrottle, type Throttle } from './throttle.ts';
-import { type Token, tokenOf } from './token.ts';
+import { isMakeable, type Token, tokenOf } from './token.ts';
 import { type PresentedToken, readToken, type TokenPurpose } from './token-text.ts';
 
 /** Who calls with a token. It has no device and no key, so it signs nothing. */
@@ -74,7 +74,7 @@ export function openTokens({ registry, authority, throttle: given }: TokensDeps)
     // SECURITY: T-36 — never wider than its creator is today: with the device that made it, or its role, a token falls too.
     const needed = purpose === 'access' ? 'operator' : 'admin';
     const isCovered = creator !== undefined && creator.revoked === null && creator.roles.includes(needed);
-    return isCovered ? { token, creator } : undefined;
+    return isCovered && isMakeable(token, creator) ? { token, creator } : undefined;
   };
 
   const present = async ({ text, address }: Presented, purpose: TokenPurpose): Promise<Found | Refused> => {

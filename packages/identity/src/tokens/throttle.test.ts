@@ -41,6 +41,12 @@ test('a network of IPv6 is one place, mapped IPv4 is IPv4, and no address is a p
   expect(throttle.mayTry({ address: '2001:db8:0:1::1' })).toBe(true);
   failUntilShut(throttle, { address: '::ffff:192.0.2.1' });
   expect(throttle.mayTry({ address: '192.0.2.1' })).toBe(false);
+  failUntilShut(throttle, { address: '127.0.0.1' });
+  expect(['127.3.2.1', '::1', '::ffff:127.0.0.2'].map((address) => throttle.mayTry({ address }))).toEqual([
+    false,
+    false,
+    false,
+  ]);
   failUntilShut(throttle, { address: undefined });
   expect(throttle.mayTry({ address: undefined })).toBe(false);
 });

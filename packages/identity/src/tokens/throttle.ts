@@ -1,4 +1,5 @@
 import type { Clock } from '@palyra/primitives';
+import { networkOf } from '../network-of.ts';
 
 /** Slows down whoever keeps failing: by address, loopback included, and by what was tried. */
 export interface Throttle {
@@ -81,18 +82,6 @@ export function createThrottle(clock: Pick<Clock, 'now'>, limits: ThrottleLimits
 function keysOf({ address = 'local', id }: Attempt): { readonly place: string; readonly pair: string } {
   const place = networkOf(address);
   return { place, pair: id === undefined ? place : `${place} ${id}` };
-}
-
-/** Whoever has one IPv6 address has all of its /64. */
-function networkOf(address: string): string {
-  const plain = address.replace(/^::ffff:/i, '').replace(/%.*$/, '');
-  if (!plain.includes(':')) return plain;
-  const [head = '', tail] = plain.split('::');
-  const groups = head.split(':');
-  const missing = tail === undefined ? 0 : 8 - groups.length - tail.split(':').length;
-  return [...groups, ...Array.from({ length: Math.max(0, missing) }, () => '0'), ...(tail ?? '').split(':')]
-    .slice(0, 4)
-    .join(':');
 }
 
 function forgetOldest(keys: { keys(): IterableIterator<string>; delete(key: string): boolean }): void {

@@ -1,8 +1,10 @@
 import { parseId, type TokenId } from '@palyra/primitives';
 import { type DeviceKind, isDeviceKind } from '../device-kind.ts';
 import { IdentityError } from '../identity-error.ts';
-import { readList } from '../registry/device.ts';
+import { type Device, isPrincipalOf, readList } from '../registry/device.ts';
 import type { TokenRow } from '../registry/identity-schema.ts';
+import { effectiveRoles } from '../registry/roles.ts';
+import { TOKEN_ACTIONS } from './token-actions.ts';
 import type { TokenPurpose } from './token-text.ts';
 
 /** What is known of a token; its secret is not. */
@@ -35,12 +37,23 @@ export function tokenOf(row: TokenRow): Token {
     name: row.name,
     principal: row.principal,
     kind,
-    actions: readList(row.actions),
-    roles: readList(row.roles),
+    // SECURITY: T-36 — what is in no token stays out of it, also when somebody wrote it into the row.
+    actions: readList(row.actions).filter((action) => TOKEN_ACTIONS.includes(action)),
+    roles: effectiveRoles(kind, readList(row.roles)),
     usesLeft: row.uses_left,
     createdBy: row.created_by,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
   };
+}
+
+/**
+ * Whether a token of these terms can have been made here.
+ * SECURITY: T-36 — asked again when it is used: an operator's certificate is for nobody who can merely write a row.
+ */
+export function isMakeable({ purpose, kind, principal }: Token, creator: Pick<Device, 'principal'>): boolean {
+  if (!isPrincipalOf(principal, kind)) return false;
+  if (purpose === 'enrolment') return kind !== 'operator';
+  return kind === 'agent' || (kind === 'operator' && principal === creator.principal);
 }

@@ -126,7 +126,7 @@ export async function readSigningRequest(der: Uint8Array): Promise<Uint8Array> {
   try {
     const request = new Pkcs10CertificateRequest(new Uint8Array(der));
     const publicKey = new Uint8Array(request.publicKey.rawData);
-    requireUsable(createPublicKey({ key: Buffer.from(publicKey), format: 'der', type: 'spki' }));
+    requireUsable(publicKey);
     // SECURITY: T-34 — whoever asks holds the key: else a device could be entered with the key of another.
     if (await request.verify()) return publicKey;
   } catch (cause) {
@@ -143,10 +143,15 @@ function invalidRequest(cause?: unknown): IdentityError {
 }
 
 /** SECURITY: T-35 — two algorithms that every peer checks alike, and no key that is too short to count. */
-function requireUsable(key: KeyObject): void {
+function requireUsable(spki: Uint8Array): void {
+  const key = createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' });
   const curve = key.asymmetricKeyDetails?.namedCurve;
-  if (key.asymmetricKeyType === 'ed25519' || (key.asymmetricKeyType === 'ec' && curve === 'prime256v1')) return;
-  throw invalidRequest();
+  const isKnown = key.asymmetricKeyType === 'ed25519' || (key.asymmetricKeyType === 'ec' && curve === 'prime256v1');
+  if (!isKnown) throw invalidRequest();
+  // SECURITY: T-34 — in its one spelling (a point can be written in three): keys are told apart by the digest of what is
+  // written, and one that was revoked must not come back in other clothes.
+  const plain = createPublicKey({ key: key.export({ format: 'jwk' }), format: 'jwk' });
+  if (!plain.export({ type: 'spki', format: 'der' }).equals(spki)) throw invalidRequest();
 }
 
 function spkiOf(privateKey: KeyObject): Uint8Array {

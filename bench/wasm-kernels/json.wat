@@ -1,0 +1,105 @@
+;; Parses JSON text by recursive descent: counts its values, adds its numbers, hashes its strings.
+;; The text is made first, 2,000 objects of it, at 65536.
+(module
+  (memory 8)
+  (data (i32.const 0) "{\"id\": 1234, \"name\": \"a \\\"quoted\\\" name\", \"tags\": [\"x\", \"yy\", true, false, null], \"score\": -12.5e3, \"nested\": {\"a\": [1, 2, 3], \"b\": {}}},\n")
+  (global $at (mut i32) (i32.const 0))
+  (global $values (mut i32) (i32.const 0))
+  (global $sum (mut f64) (f64.const 0))
+  (global $hash (mut i32) (i32.const 0))
+  (func $peek (result i32)
+    (local $c i32)
+    (loop $blank
+      (local.set $c (i32.load8_u (global.get $at)))
+      (if (i32.or (i32.eq (local.get $c) (i32.const 32)) (i32.eq (local.get $c) (i32.const 10)))
+        (then (global.set $at (i32.add (global.get $at) (i32.const 1))) (br $blank))))
+    (local.get $c))
+  (func $skip (param $n i32) (global.set $at (i32.add (global.get $at) (local.get $n))))
+  (func $string
+    (local $c i32) (local $h i32) (local $p i32)
+    (local.set $h (i32.const 5381))
+    (local.set $p (i32.add (global.get $at) (i32.const 1)))
+    (block $done
+      (loop $letter
+        (local.set $c (i32.load8_u (local.get $p)))
+        (local.set $p (i32.add (local.get $p) (i32.const 1)))
+        (br_if $done (i32.eq (local.get $c) (i32.const 34)))
+        (if (i32.eq (local.get $c) (i32.const 92))
+          (then
+            (local.set $c (i32.load8_u (local.get $p)))
+            (local.set $p (i32.add (local.get $p) (i32.const 1)))))
+        (if (i32.eqz (local.get $c)) (then unreachable))
+        (local.set $h (i32.xor (i32.mul (local.get $h) (i32.const 33)) (local.get $c)))
+        (br $letter)))
+    (global.set $at (local.get $p))
+    (global.set $hash (i32.add (global.get $hash) (local.get $h))))
+  (func $number
+    (local $c i32) (local $v f64) (local $scale f64) (local $negative i32) (local $exponent i32)
+    (local.set $scale (f64.const 1))
+    (local.set $c (i32.load8_u (global.get $at)))
+    (if (i32.eq (local.get $c) (i32.const 45)) (then (local.set $negative (i32.const 1)) (call $skip (i32.const 1))))
+    (block $done
+      (loop $digit
+        (local.set $c (i32.load8_u (global.get $at)))
+        (if (i32.eq (local.get $c) (i32.const 46))
+          (then (local.set $scale (f64.const 0.1)) (call $skip (i32.const 1)) (br $digit)))
+        (br_if $done (i32.gt_u (i32.sub (local.get $c) (i32.const 48)) (i32.const 9)))
+        (if (f64.eq (local.get $scale) (f64.const 1))
+          (then (local.set $v (f64.add (f64.mul (local.get $v) (f64.const 10)) (f64.convert_i32_u (i32.sub (local.get $c) (i32.const 48))))))
+          (else
+            (local.set $v (f64.add (local.get $v) (f64.mul (local.get $scale) (f64.convert_i32_u (i32.sub (local.get $c) (i32.const 48))))))
+            (local.set $scale (f64.mul (local.get $scale) (f64.const 0.1)))))
+        (call $skip (i32.const 1))
+        (br $digit)))
+    (if (i32.eq (local.get $c) (i32.const 101))
+      (then
+        (call $skip (i32.const 1))
+        (local.set $exponent (i32.sub (i32.load8_u (global.get $at)) (i32.const 48)))
+        (call $skip (i32.const 1))
+        (loop $power
+          (if (local.get $exponent)
+            (then
+              (local.set $v (f64.mul (local.get $v) (f64.const 10)))
+              (local.set $exponent (i32.sub (local.get $exponent) (i32.const 1)))
+              (br $power))))))
+    (global.set $sum (f64.add (global.get $sum) (select (f64.neg (local.get $v)) (local.get $v) (local.get $negative)))))
+  (func $members (param $close i32) (param $named i32)
+    (call $skip (i32.const 1))
+    (block $done
+      (loop $member
+        (if (i32.eq (call $peek) (local.get $close)) (then (call $skip (i32.const 1)) (br $done)))
+        (if (local.get $named)
+          (then
+            (call $string)
+            (if (i32.ne (call $peek) (i32.const 58)) (then unreachable))
+            (call $skip (i32.const 1))))
+        (call $value)
+        (if (i32.eq (call $peek) (i32.const 44)) (then (call $skip (i32.const 1)) (br $member)))
+        (if (i32.eq (call $peek) (local.get $close)) (then (call $skip (i32.const 1)) (br $done)))
+        unreachable)))
+  (func $value
+    (local $c i32)
+    (global.set $values (i32.add (global.get $values) (i32.const 1)))
+    (local.set $c (call $peek))
+    (if (i32.eq (local.get $c) (i32.const 123)) (then (call $members (i32.const 125) (i32.const 1)) (return)))
+    (if (i32.eq (local.get $c) (i32.const 91)) (then (call $members (i32.const 93) (i32.const 0)) (return)))
+    (if (i32.eq (local.get $c) (i32.const 34)) (then (call $string) (return)))
+    (if (i32.eq (local.get $c) (i32.const 116)) (then (call $skip (i32.const 4)) (return)))
+    (if (i32.eq (local.get $c) (i32.const 110)) (then (call $skip (i32.const 4)) (return)))
+    (if (i32.eq (local.get $c) (i32.const 102)) (then (call $skip (i32.const 5)) (return)))
+    (call $number))
+  (func (export "run") (result i32)
+    (local $i i32) (local $p i32)
+    (global.set $values (i32.const 0))
+    (global.set $hash (i32.const 0))
+    (global.set $sum (f64.const 0))
+    (i32.store8 (i32.const 65536) (i32.const 91))
+    (local.set $p (i32.const 65537))
+    (loop $copy
+      (memory.copy (local.get $p) (i32.const 0) (i32.const 137))
+      (local.set $p (i32.add (local.get $p) (i32.const 137)))
+      (br_if $copy (i32.lt_s (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 2000))))
+    (i32.store8 (local.get $p) (i32.const 93))
+    (global.set $at (i32.const 65536))
+    (call $value)
+    (i32.add (i32.xor (global.get $hash) (global.get $values)) (i32.trunc_sat_f64_s (global.get $sum)))))

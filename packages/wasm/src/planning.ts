@@ -1,0 +1,64 @@
+import { type Charging, createCharging } from './charging.ts';
+import { type Cursor, cursorOn } from './cursor.ts';
+import type { ModuleLimits } from './limits.ts';
+import { createPlaces } from './meter-plan.ts';
+import type { ModuleShape } from './module-shape.ts';
+import { createOpenBlocks, type OpenBlocks } from './open-blocks.ts';
+
+/** The body that is being planned. One object for all, so that planning a million instructions makes no garbage. */
+export interface Planning {
+  readonly shape: ModuleShape;
+  readonly limits: ModuleLimits;
+  readonly cursor: Cursor;
+  readonly charging: Charging;
+  readonly open: OpenBlocks;
+  /** Values on the operand stack, and the most there were. */
+  height: number;
+  highest: number;
+  /** Whether the next instruction can never run. */
+  dead: boolean;
+  ended: boolean;
+  loops: number;
+  calls: number;
+  hasBulk: boolean;
+  hasTryTable: boolean;
+  hasVectors: boolean;
+}
+
+export function createPlanning(shape: ModuleShape, limits: ModuleLimits): Planning {
+  return {
+    shape,
+    limits,
+    cursor: cursorOn(shape.bytes),
+    charging: createCharging(createPlaces(Math.max(256, shape.bytes.length >> 3))),
+    open: createOpenBlocks(limits.nesting + 1),
+    height: 0,
+    highest: 0,
+    dead: false,
+    ended: false,
+    loops: 0,
+    calls: 0,
+    hasBulk: false,
+    hasTryTable: false,
+    hasVectors: false,
+  };
+}
+
+/** Makes it ready for another body. */
+export function resetFor(planning: Planning): void {
+  planning.height = 0;
+  planning.highest = 0;
+  planning.dead = false;
+  planning.ended = false;
+  planning.loops = 0;
+  planning.calls = 0;
+  planning.hasBulk = false;
+  planning.hasTryTable = false;
+  planning.hasVectors = false;
+  planning.charging.charges = 0;
+}
+
+export function grow(planning: Planning, by: number): void {
+  planning.height += by;
+  if (planning.height > planning.highest) planning.highest = planning.height;
+}

@@ -1,0 +1,2 @@
+(func) (memory 0)
+(func (export "f"))

@@ -1,0 +1,10 @@
+;; Valid modules of proposals that we refuse, among one that runs.
+(module (func (export "f") (result i32) (i32.const 1)))
+(assert_return (invoke "f") (i32.const 1))
+(module (func $f (return_call $f)))
+(module (memory 1 1 shared))
+(module (memory i64 1))
+(module (memory 1) (memory 1))
+(module (func (param v128 v128 v128) (result v128) (f32x4.relaxed_madd (local.get 0) (local.get 1) (local.get 2))))
+(module (type $s (struct (field i32))) (func (result (ref null $s)) (ref.null $s)))
+(module (func (param i64 i64 i64 i64) (result i64 i64) (i64.add128 (local.get 0) (local.get 1) (local.get 2) (local.get 3))))
