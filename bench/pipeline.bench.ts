@@ -5,7 +5,7 @@ import { homeLayout, parseConfig } from '@palyra/config';
 import { composeDaemon, type Daemon } from '@palyra/daemon';
 import { type Caller, DEFAULT_TOOL_CALL_CONFIG, type Run } from '@palyra/gateway';
 import { parseActor } from '@palyra/journal';
-import { createIdSource, createLogger } from '@palyra/primitives';
+import { createIdSource } from '@palyra/primitives';
 import { createSandbox } from '@palyra/sandbox';
 import {
   createFakeCredentials,
@@ -92,7 +92,7 @@ async function openDaemon(
     config: parseConfig(`[policy]\npreset = "${preset}"\n`, 'palyra.toml').config,
     operator: OPERATOR,
     verify: credentials.verify,
-    logger: createLogger({ level: 'error' }),
+    log: { level: 'error' },
     toolCalls: { ...DEFAULT_TOOL_CALL_CONFIG, maxCallsPerRun: MANY_CALLS },
     pool,
   });

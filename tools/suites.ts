@@ -15,7 +15,7 @@ export interface Suite {
 const REAPER = ['packages/testkit/src/reap-each-test.ts'];
 
 /** A hundred tests and more start one. */
-const STRIPPED_WORKER = 'tests/strip-file-worker.ts';
+const STRIPPED_WORKER = 'tools/tests/strip-file-worker.ts';
 
 export const SUITES: readonly Suite[] = [
   {

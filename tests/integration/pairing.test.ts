@@ -131,6 +131,7 @@ function runPair(args: readonly string[], person?: Person) {
       createDevicePair(async () => ({
         ...(await createThrowawayCa(Date.now)),
         findDevice: async () => undefined,
+        principalOf: () => 'user:ada',
         close: async () => undefined,
       })),
     ],

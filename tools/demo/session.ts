@@ -8,7 +8,7 @@ import { homeLayout, parseConfig } from '@palyra/config';
 import { composeDaemon, type Daemon } from '@palyra/daemon';
 import { type Caller, DEFAULT_TOOL_CALL_CONFIG, type Run, type ToolCallResult } from '@palyra/gateway';
 import { type JournalSchema, openJournalKeys, parseActor, verifyHome } from '@palyra/journal';
-import { createIdSource, createLogger } from '@palyra/primitives';
+import { createIdSource } from '@palyra/primitives';
 import { openForReading } from '@palyra/storage';
 import type { Stage } from './stage.ts';
 
@@ -47,7 +47,7 @@ export async function showSession({ home: base, say }: Stage): Promise<void> {
       environment: {},
     },
     verify: operator.verify,
-    logger: createLogger({ level: 'error' }),
+    log: { level: 'error' },
     toolCalls: { ...DEFAULT_TOOL_CALL_CONFIG, maxCallsPerRun: CALLS },
   });
   try {

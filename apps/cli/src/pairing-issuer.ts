@@ -10,20 +10,24 @@ export interface PairingIssuer {
   readonly caPem: string;
   readonly issue: IssuePairedCertificate;
   readonly findDevice: FindDevice;
+  /** Whose device it will be. */
+  principalOf(request: { readonly kind: DeviceKind; readonly name: string }): string;
   close(): Promise<void>;
 }
 
-export type OpenPairingIssuer = (context: CommandContext) => Promise<PairingIssuer>;
+export type OpenPairingIssuer = (context: CommandContext, principal: string | undefined) => Promise<PairingIssuer>;
 
 /** The one place where pairing meets the certificate authority. Throws `identity.not_permitted` and what opening throws. */
-export const openPairingIssuer: OpenPairingIssuer = async (context) => {
+export const openPairingIssuer: OpenPairingIssuer = async (context, principal) => {
   const { home, registry, identity, operator, close } = await openAsOperator(context, 'admin');
   try {
     const authority = identity.openAuthority(home.identity);
     const deps = { authority, registry };
     const by = operator.principal;
+    const ownerOf: PairingIssuer['principalOf'] = (request) => principal ?? principalOf(request, operator);
     return {
       caPem: authority.bundle(),
+      principalOf: ownerOf,
       async issue({ csrDer, kind, name, address, device }) {
         const known = device === undefined ? undefined : parseId('device', device);
         const found = known === undefined ? undefined : await registry.find(known);
@@ -33,7 +37,7 @@ export const openPairingIssuer: OpenPairingIssuer = async (context) => {
         }
         const terms = {
           by,
-          principalFor: () => principalOf({ kind, name }, operator),
+          principalFor: () => ownerOf({ kind, name }),
           place: isOurs(address, networkInterfaces()) ? 'same_host' : 'separate_device',
           ...(known === undefined ? {} : { replaces: known }),
         } as const;

@@ -37,7 +37,15 @@ import {
   parseActor,
 } from '@palyra/journal';
 import { type ActivePolicies, createActivePolicies, type PolicyChange, watchDirectory } from '@palyra/policy';
-import { type Clock, type Logger, reveal, systemClock } from '@palyra/primitives';
+import {
+  type Clock,
+  createLogger,
+  type Logger,
+  type LoggerOptions,
+  reveal,
+  STANDARD_ERROR,
+  systemClock,
+} from '@palyra/primitives';
 import {
   createSandbox,
   type OperatorPlaces,
@@ -47,7 +55,7 @@ import {
 } from '@palyra/sandbox';
 import { type Database, type DatabaseOptions, holdLock, openDatabase, StorageError } from '@palyra/storage';
 import { nodeName } from './node-name.ts';
-import { workspaceProfile } from './workspace-profile.ts';
+import { refuseUnheld, workspaceProfile } from './workspace-profile.ts';
 
 export interface DaemonOptions {
   readonly home: HomeLayout;
@@ -55,7 +63,7 @@ export interface DaemonOptions {
   readonly operator: OperatorPlaces;
   /** Whose signatures count, until there are device certificates. */
   readonly verify: VerifySignature;
-  readonly logger: Logger;
+  readonly log?: LoggerOptions;
   readonly toolCalls?: ToolCallConfig;
   profileFor?(workspace: string): SandboxProfile;
   readonly clock?: Clock;
@@ -85,7 +93,11 @@ const PALYRAD = parseActor('daemon:palyrad');
 
 /** In start order; when one does not come up, those before it are closed again. */
 export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { home, config, operator, logger, clock = systemClock, profileFor = workspaceProfile } = options;
+  const { home, config, operator, clock = systemClock, toolCalls = DEFAULT_TOOL_CALL_CONFIG } = options;
+  const { profileFor = (workspace: string) => workspaceProfile(workspace, toolCalls.processRunner) } = options;
+  refuseUnheld(toolCalls);
+  const redactor = createRedactor();
+  const logger = redactingLogger(redactor, options.log);
   await using started = new AsyncDisposableStack();
   // SECURITY: T-32 — a second palyrad would settle calls of this one as interrupted, while they run.
   started.adopt(lockHome(home), (lock) => lock.release());
@@ -93,7 +105,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const sandbox = started.adopt(await createSandbox({ operator, logger, pool: options.pool ?? {} }), (each) =>
     each.close(),
   );
-  const database = started.adopt(await openStorage(options), (each) => each.close());
+  const database = started.adopt(await openStorage(options, logger), (each) => each.close());
   const journal = await openJournal({ database, keyDirectory: home.identity, bodyDirectory: home.bodies, clock });
   let gateway: Gateway | undefined;
   const policies = started.adopt(
@@ -121,7 +133,6 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
     }),
     (each) => each.close(),
   );
-  const redactor = createRedactor();
   const changes = createKeptChanges({ directory: join(home.root, 'changes') });
   const fileTools = started.adopt(createFileTools({ sandbox, profileFor, clock }), (each) => each.close());
   const catalog = createCatalog(
@@ -134,7 +145,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       approvals,
       policy: policies,
       catalog,
-      config: options.toolCalls ?? DEFAULT_TOOL_CALL_CONFIG,
+      config: toolCalls,
       owner: await nodeName(home.identity),
       unattended: config.approvals.unattended,
       redactor,
@@ -157,6 +168,11 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
     interrupted,
     close: () => all.disposeAsync(),
   };
+}
+
+/** SECURITY: T-24 — what the daemon says of a call has no secret in it that is held. */
+function redactingLogger(redactor: Redactor, { destination, ...options }: LoggerOptions = {}): Logger {
+  return createLogger({ ...options, destination: redactor.redactLog(destination ?? STANDARD_ERROR) });
 }
 
 function lockHome(home: HomeLayout): ReturnType<typeof holdLock> {
@@ -182,7 +198,7 @@ const EVERYTHING = {
   sensitiveCapabilities: ['process_exec', 'network', 'secrets_read', 'filesystem_write'],
 } as const;
 
-function openStorage({ home, config: { storage }, logger }: DaemonOptions): Promise<Database<Schema>> {
+function openStorage({ home, config: { storage } }: DaemonOptions, logger: Logger): Promise<Database<Schema>> {
   const location: DatabaseOptions['location'] =
     storage.url === undefined
       ? { kind: 'sqlite', path: home.database }

@@ -1,21 +1,47 @@
-import { DEFAULT_LIMITS, type SandboxProfile } from '@palyra/sandbox';
+import { GatewayError, type ToolCallConfig } from '@palyra/gateway';
+import { DEFAULT_LIMITS, type Limits, type SandboxProfile } from '@palyra/sandbox';
 
-/** What commands of a workspace may do unless an operator says otherwise: everything in the box, nothing outside. */
-export function workspaceProfile(workspace: string): SandboxProfile {
+/**
+ * What commands of a workspace may do: everything in the box, nothing outside, unless the operator configured it otherwise.
+ * SECURITY: T-20 — from the configuration that the signed snapshot shows: it must not say what nobody holds.
+ */
+export function workspaceProfile(
+  workspace: string,
+  { tier, egress, allowedHosts, limits }: ToolCallConfig['processRunner'],
+): SandboxProfile {
   return {
-    tier: 'C',
+    tier,
     workspace: { root: workspace, access: 'read-write' },
     readOnlyPaths: [],
     writablePaths: [],
     maskedPaths: [],
     executables: 'any',
     interpreters: 'allowed',
-    egress: { mode: 'strict', hosts: [] },
+    egress: { mode: egress, hosts: allowedHosts },
     toolchains: 'operator',
     unixSockets: 'refused',
-    limits: DEFAULT_LIMITS,
+    limits: withConfigured(limits),
     mustHold: [],
     environment: [],
     startedFor: 'agent',
   };
+}
+
+/** By the names of the sandbox's limits, in their units. */
+function withConfigured(limits: Readonly<Record<string, number>>): Limits {
+  return { ...DEFAULT_LIMITS, ...limits };
+}
+
+/** Throws `gateway.invalid_config`: what is in the signed snapshot is held, or nothing starts. */
+export function refuseUnheld({ processRunner, wasmRuntime }: ToolCallConfig): void {
+  const strange = Object.keys(processRunner.limits).find((name) => !Object.hasOwn(DEFAULT_LIMITS, name));
+  if (strange !== undefined) throw unheld(`There is no limit ${JSON.stringify(strange)}.`);
+  if (processRunner.allowedHostSuffixes.length > 0) throw unheld('Suffixes of hosts cannot be allowed yet.');
+  if (wasmRuntime.enabled) throw unheld('There is no WebAssembly runtime yet.');
+}
+
+function unheld(sentence: string): GatewayError {
+  return new GatewayError('gateway.invalid_config', sentence, {
+    fix: `Leave it away. The limits are ${Object.keys(DEFAULT_LIMITS).join(', ')}.`,
+  });
 }

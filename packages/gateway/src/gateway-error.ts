@@ -23,6 +23,7 @@ export const GATEWAY_ERRORS = {
   'gateway.cancelled': 'The run or the call was cancelled.',
   'gateway.not_recorded': 'The journal could not take the call, so it did not run.',
   'gateway.not_permitted': 'The call was not permitted, or ran already.',
+  'gateway.invalid_config': 'What is configured for tool calls names something that nothing here could hold.',
   'gateway.invalid_catalog': 'A tool is not described as tools must be, or two have one name.',
   'gateway.fault': 'Something went wrong that is not the call’s fault; it did not run.',
   'gateway.tool_fault': 'The tool failed in a way that it should not; what it did until then is done.',

@@ -92,6 +92,7 @@ export {
 export { keyDigestOfRequest } from './pairing/request-key.ts';
 export {
   checkName,
+  checkPrincipal,
   type Device,
   type DevicePlace,
   REVOCATION_REASONS,

@@ -17,4 +17,5 @@ export {
   type Logger,
   type LoggerOptions,
   type LogLevel,
+  STANDARD_ERROR,
 } from './logger.ts';

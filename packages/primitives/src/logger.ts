@@ -60,7 +60,7 @@ function loadPino(): typeof pinoModule.pino {
 }
 
 /** pino's own destination keeps what it could not write, without bound when nothing is ever written again. */
-const STANDARD_ERROR: LogDestination = {
+export const STANDARD_ERROR: LogDestination = {
   write(line) {
     let rest: Uint8Array = Buffer.from(line);
     while (rest.length > 0) rest = rest.subarray(writeOrWait(rest));

@@ -32,6 +32,7 @@ export function createDevicePair(openIssuer: OpenPairingIssuer): CommandDefiniti
     options: [
       { flags: '--kind <KIND>', summary: 'operator, agent, node or service' },
       { flags: '--name <NAME>', summary: 'What the device is called here' },
+      { flags: '--principal <NAME>', summary: 'Whose it is, such as user:bob' },
       { flags: '--replace <ID>', summary: 'The known device whose key it replaces' },
       { flags: '--listen <ADDRESS>', summary: 'HOST:PORT to listen on; all addresses, any port' },
       { flags: '--address <HOST>', summary: 'How the device reaches this host, for the QR code' },
@@ -40,7 +41,7 @@ export function createDevicePair(openIssuer: OpenPairingIssuer): CommandDefiniti
     async run({ options }, context) {
       const identity = await import('@palyra/identity');
       const plan = planOf(options, context, identity);
-      const issuer = await openIssuer(context);
+      const issuer = await openIssuer(context, plan.principal);
       return context.terminal === undefined
         ? hostForProgram(plan, { issuer, identity, context })
         : hostForPerson(plan, context.terminal, { issuer, identity, context });
@@ -54,6 +55,8 @@ interface Plan {
   readonly terms: InvitationTerms;
   readonly place: PairingPlace;
   readonly address: string;
+  /** Whose it shall be, if that was said. */
+  readonly principal: string | undefined;
   readonly isConfirmed: boolean;
 }
 
@@ -64,7 +67,7 @@ interface Means {
 }
 
 function planOf(options: Readonly<Record<string, unknown>>, context: CommandContext, identity: IdentityModule): Plan {
-  const { kind, name, replace, listen, address, yes } = options;
+  const { kind, name, principal, replace, listen, address, yes } = options;
   const found = identity.DEVICE_KINDS.find((candidate) => candidate === kind);
   if (found === undefined || typeof name !== 'string') {
     throw new CliError('cli.missing_value', 'A device needs a kind and a name: --kind KIND --name NAME.', {
@@ -86,6 +89,7 @@ function planOf(options: Readonly<Record<string, unknown>>, context: CommandCont
     },
     place,
     address: typeof address === 'string' ? address : reachable(place.host),
+    principal: typeof principal === 'string' ? identity.checkPrincipal(principal, found) : undefined,
     isConfirmed: yes === true,
   };
 }
@@ -118,7 +122,7 @@ async function hostForPerson(plan: Plan, terminal: Terminal, means: Means): Prom
   const { identity } = means;
   const confirm: ConfirmPairing = async (request, signal) => {
     if (plan.isConfirmed) return 'confirmed';
-    const answer = await terminal.ask(questionOf(request, identity), signal);
+    const answer = await terminal.ask(questionOf(request, means.issuer.principalOf(request), identity), signal);
     return answer.trim().toLowerCase() === 'yes' ? 'confirmed' : 'refused';
   };
   const onProgress = (event: HostProgress): void => terminal.progress(sentenceOf(event, identity));
@@ -215,12 +219,12 @@ async function invitationText({ invitation, address, url }: Hosted): Promise<str
   ].join('\n');
 }
 
-function questionOf(request: PairingRequest, { shownName }: IdentityModule): string {
+function questionOf(request: PairingRequest, principal: string, { shownName }: IdentityModule): string {
   const { name, kind, ownName, address, key, device } = request;
   const replacing = device === undefined ? '' : `\n  in the place of    ${device}`;
   return (
     `A device has proven the PIN or the code:\n  name               ${shownName(name)}\n  kind               ${kind}\n` +
-    `  address            ${address}\n  calls itself       ${shownName(ownName)}\n  key                ${key}${replacing}\n` +
+    `  whose              ${principal}\n  address            ${address}\n  calls itself       ${shownName(ownName)}\n  key                ${key}${replacing}\n` +
     'Shall it join? Type yes: '
   );
 }

@@ -13,7 +13,7 @@ let found: string | undefined;
 /**
  * The program of a file worker. A release holds JavaScript. In a checkout the sources run, and taking the types out of
  * them takes three times as long as all else that a worker does to start; where that was done for exactly these sources
- * (tests/strip-file-worker.ts), the result runs.
+ * (tools/tests/strip-file-worker.ts), the result runs.
  */
 export function workerProgram(): string {
   found ??= strippedOr(fileURLToPath(entryUrl(import.meta.url, './worker/worker-program')));
