@@ -3,6 +3,8 @@ import { AppError } from '@palyra/primitives';
 /** Codes are API: add one, never rename one. */
 export const CLI_ERRORS = {
   'cli.ambiguous_id': 'Several ids end in what was typed.',
+  'cli.daemon_failed': 'palyrad was started and does not listen.',
+  'cli.daemon_not_running': 'palyrad does not run on this home.',
   'cli.invalid_option': 'An option has a value that cannot be used.',
   'cli.invalid_usage': 'The command line does not fit together.',
   'cli.missing_argument': 'The command needs an argument that was not given.',
@@ -12,8 +14,12 @@ export const CLI_ERRORS = {
   'cli.file_missing': 'A file that was named is not there.',
   'cli.file_unreadable': 'A file that was named cannot be read.',
   'cli.no_directory': 'A path is relative to a directory that is not there.',
+  'cli.no_terminal': 'The command needs a person at a terminal.',
+  'cli.not_available': 'What was asked for is not built yet.',
   'cli.not_found': 'There is nothing with the id that was typed.',
   'cli.not_confirmed': 'A person was to confirm it and did not, or there was none to ask.',
+  'cli.draft_differs': 'palyrad wants something signed that was not answered.',
+  'cli.not_understood': 'palyrad says something in a form that this version does not know.',
   'cli.output_failed': 'The output could not be written.',
   'cli.preset_differs': 'The home has another policy preset than the one that was asked for.',
   'cli.secret_in_arguments': 'A value that may be secret was given where others can see it.',

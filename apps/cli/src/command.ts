@@ -1,10 +1,19 @@
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import type { EnvironmentVariables } from '@palyra/config';
 import type { ExitCode } from './exit-codes.ts';
 import type { Paint } from './render/paint.ts';
 
 /** The headings of `palyra --help`, in its order. */
-export const COMMAND_GROUPS = ['Configuration', 'Identity', 'Policy', 'Journal', 'Host'] as const;
+export const COMMAND_GROUPS = [
+  'Agents',
+  'Questions',
+  'Daemon',
+  'Policy',
+  'Journal',
+  'Identity',
+  'Configuration',
+  'Host',
+] as const;
 export type CommandGroup = (typeof COMMAND_GROUPS)[number];
 
 /** One command, everything about it: parsing, help and the command table follow from this. */
@@ -18,6 +27,8 @@ export interface CommandDefinition {
   readonly details?: string;
   readonly arguments?: readonly ArgumentDefinition[];
   readonly options?: readonly OptionDefinition[];
+  /** For commands that pass on another program's exit code: ours are this much higher, so that a script can tell them apart. */
+  readonly ownExitsFrom?: number;
   run(input: CommandInput, context: CommandContext): Promise<CommandResult>;
 }
 
@@ -26,6 +37,8 @@ export interface ArgumentDefinition {
   readonly name: string;
   readonly summary: string;
   readonly isRequired: boolean;
+  /** Takes all that follow; only the last one may. They are `rest` of the input. */
+  readonly isVariadic?: true;
 }
 
 export interface OptionDefinition {
@@ -39,6 +52,8 @@ export interface OptionDefinition {
 export interface CommandInput {
   /** In the order of the definition; those not given are absent. */
   readonly arguments: readonly (string | undefined)[];
+  /** What a variadic argument took. */
+  readonly rest: readonly string[];
   readonly options: Readonly<Record<string, unknown>>;
 }
 
@@ -57,7 +72,23 @@ export interface CommandContext {
   readonly terminal?: Terminal | undefined;
   /** Aborted when the person at the keyboard wants to stop. */
   readonly signal: AbortSignal;
+  /** `--json`: what goes to standard output is one document, and the command does not write there by itself. */
+  readonly asJson: boolean;
+  /** The streams themselves, for the few commands that pass on what another program writes as it comes. */
+  openOutput(): ProgramOutput;
+  /** From here on signals go to the listener and end nothing, until it is released. */
+  takeSignals(listener: (name: ForwardedSignal) => void): { release(): void };
 }
+
+export interface ProgramOutput {
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+}
+
+export type OutputStream = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
+
+export const FORWARDED_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const;
+export type ForwardedSignal = (typeof FORWARDED_SIGNALS)[number];
 
 /** Beside the outcome, and on standard error: what a person sees while a command runs. */
 export interface Terminal {
@@ -80,5 +111,10 @@ export interface CommandResult {
   /** In the place of what is rendered where no person reads it: a pipe or a file gets them as they are. */
   readonly bytes?: Uint8Array;
   /** Other than 0 when the command did what it should and its answer is a bad one. */
-  readonly exitCode?: ExitCode;
+  readonly exitCode?: ExitCode | ProgramExit;
+}
+
+/** Of another program, which a command ran and whose answer it passes on: any number from 0 to 255. */
+export interface ProgramExit {
+  readonly program: number;
 }

@@ -29,6 +29,8 @@ export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
 /** Whole codes, or prefixes that end in a dot; the longest that matches decides. */
 const EXITS: Readonly<Record<string, ExitCode>> = {
   'cli.': EXIT_CODES.usage,
+  'cli.daemon_failed': EXIT_CODES.unreachable,
+  'cli.daemon_not_running': EXIT_CODES.unreachable,
   'cli.file_exists': EXIT_CODES.conflict,
   'cli.file_missing': EXIT_CODES.not_found,
   'cli.not_found': EXIT_CODES.not_found,
@@ -106,9 +108,13 @@ const EXITS: Readonly<Record<string, ExitCode>> = {
   'storage.unsafe_permissions': EXIT_CODES.conflict,
 };
 
+/** Where only the code is known: an outcome that was told, not thrown. */
+export function exitCodeOfCode(code: string): ExitCode {
+  return EXITS[code] ?? EXITS[code.slice(0, code.indexOf('.') + 1)] ?? EXIT_CODES.internal;
+}
+
 /** What is not in the table is a fault of ours: a code without a meaning must not look like an ordinary refusal. */
 export function exitCodeOf(thrown: unknown): ExitCode {
   if (!(thrown instanceof AppError)) return EXIT_CODES.internal;
-  const prefix = thrown.code.slice(0, thrown.code.indexOf('.') + 1);
-  return EXITS[thrown.code] ?? EXITS[prefix] ?? EXIT_CODES.internal;
+  return exitCodeOfCode(thrown.code);
 }

@@ -1,20 +1,16 @@
-import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
-import type { CommandContext } from './command.ts';
-import { findHome, resolvePath } from './find-home.ts';
+import { findHome, type HomeContext, resolvePath } from './find-home.ts';
 
 function gone(): never {
   throw new Error('ENOENT');
 }
 
-function context(more: Partial<CommandContext> = {}): CommandContext {
+function context(more: Partial<HomeContext> = {}): HomeContext {
   return {
     home: undefined,
     variables: {},
     userHome: () => '/home/ada',
-    openStdin: () => Readable.from([]),
     workingDirectory: () => '/work',
-    signal: new AbortController().signal,
     ...more,
   };
 }

@@ -8,15 +8,18 @@ export interface Surroundings {
   readonly environment: Environment;
 }
 
+/** As much of the process as decides where the home is. */
+export type HomeContext = Pick<CommandContext, 'home' | 'variables' | 'userHome' | 'workingDirectory'>;
+
 /** `--home` wins over PALYRA_HOME, which wins over `~/.palyra`. Throws `ConfigError` or `CliError`. */
-export function findHome(context: CommandContext): Surroundings {
+export function findHome(context: HomeContext): Surroundings {
   const environment = readEnvironment(context.variables);
   const chosen = context.home === undefined ? environment.home : resolvePath(context.home, context);
   return { home: homeLayout(chosen ?? defaultHome(userHome(context))), environment };
 }
 
 /** What a person typed, as an absolute path. Throws `cli.no_directory`. */
-export function resolvePath(typed: string, context: CommandContext): string {
+export function resolvePath(typed: string, context: HomeContext): string {
   if (isAbsolute(typed)) return resolve(typed);
   try {
     return resolve(context.workingDirectory(), typed);
@@ -28,7 +31,7 @@ export function resolvePath(typed: string, context: CommandContext): string {
   }
 }
 
-function userHome(context: CommandContext): string {
+function userHome(context: HomeContext): string {
   try {
     return context.userHome();
   } catch (cause) {

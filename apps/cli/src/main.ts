@@ -1,9 +1,11 @@
 import { homedir } from 'node:os';
+import { FORWARDED_SIGNALS } from './command.ts';
 import { COMMANDS } from './command-table.ts';
 import { type CliProcess, endWithFault, runCli } from './run-cli.ts';
 import { readVersion } from './version.ts';
 
 const interruption = new AbortController();
+const interrupt = () => interruption.abort();
 
 const cli: CliProcess = {
   argv: process.argv.slice(2),
@@ -18,10 +20,21 @@ const cli: CliProcess = {
   stderr: process.stderr,
   workingDirectory: () => process.cwd(),
   signal: interruption.signal,
+  takeSignals(listener) {
+    const taken = FORWARDED_SIGNALS.map((name) => [name, () => listener(name)] as const);
+    process.off('SIGINT', interrupt);
+    for (const [name, hear] of taken) process.on(name, hear);
+    return {
+      release() {
+        for (const [name, hear] of taken) process.off(name, hear);
+        process.once('SIGINT', interrupt);
+      },
+    };
+  },
 };
 
 // Only the first time: whoever presses Ctrl-C again wants the process gone, and the default does that.
-process.once('SIGINT', () => interruption.abort());
+process.once('SIGINT', interrupt);
 process.once('uncaughtException', (thrown) => {
   void endWithFault(thrown, cli).then((exitCode) => process.exit(exitCode));
 });

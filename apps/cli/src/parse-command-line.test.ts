@@ -31,7 +31,7 @@ function refusal(line: string): readonly [string, string, string | undefined] {
 test.each(['config show', '--json config show', 'config --json show', 'config show --json'])(
   'global options may stand anywhere: %s',
   (line) => {
-    expect(parse(line)).toEqual({ kind: 'run', command: show, input: { arguments: [], options: {} }, home: undefined });
+    expect(parse(line)).toEqual({ kind: 'run', command: show, input: { arguments: [], rest: [], options: {} }, home: undefined });
   },
 );
 
@@ -39,7 +39,7 @@ test('arguments and options reach the command, and what follows -- is its own', 
   expect(parse('config check a.toml --ttl 5m --home /h')).toEqual({
     kind: 'run',
     command: check,
-    input: { arguments: ['a.toml'], options: { ttl: '5m' } },
+    input: { arguments: ['a.toml'], rest: [], options: { ttl: '5m' } },
     home: '/h',
   });
   expect(parse('config check -- --json')).toMatchObject({ input: { arguments: ['--json'] } });

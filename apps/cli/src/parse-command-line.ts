@@ -115,8 +115,10 @@ function readInput(definition: CommandDefinition, args: readonly string[]): Comm
   const parser = quiet(new Command(definition.name))
     .allowExcessArguments(false)
     .action(() => undefined);
-  for (const { name, isRequired } of definition.arguments ?? [])
-    parser.argument(isRequired ? `<${name}>` : `[${name}]`);
+  for (const { name, isRequired, isVariadic } of definition.arguments ?? []) {
+    const shown = isVariadic === true ? `${name}...` : name;
+    parser.argument(isRequired ? `<${shown}>` : `[${shown}]`);
+  }
   for (const { flags, summary, isRepeatable } of definition.options ?? []) {
     if (isRepeatable === true) parser.option(flags, summary, collect, []);
     else parser.option(flags, summary);
@@ -124,7 +126,12 @@ function readInput(definition: CommandDefinition, args: readonly string[]): Comm
 
   const flags = [...parser.options.map((option) => option.long ?? option.flags), ...GLOBAL_FLAGS];
   asCliError(flags, () => parser.parse([...args], { from: 'user' }));
-  return { arguments: parser.processedArgs as (string | undefined)[], options: parser.opts() };
+  const taken = parser.processedArgs as (string | readonly string[] | undefined)[];
+  return {
+    arguments: taken.map((each) => (typeof each === 'string' ? each : undefined)),
+    rest: taken.flatMap((each) => (typeof each === 'object' ? each : [])),
+    options: parser.opts(),
+  };
 }
 
 function collect(value: string, before: readonly string[]): readonly string[] {

@@ -1,8 +1,7 @@
-import type { Writable } from 'node:stream';
 import { type LogThreshold, loadConfig } from '@palyra/config';
-import type { CommandContext, CommandDefinition } from './command.ts';
+import type { CommandContext, CommandDefinition, OutputStream, ProgramExit } from './command.ts';
 import { EXIT_CODES, type ExitCode, exitCodeOf } from './exit-codes.ts';
-import { findHome } from './find-home.ts';
+import { findHome, type HomeContext } from './find-home.ts';
 import { type Invocation, parseCommandLine, wantsJson } from './parse-command-line.ts';
 import { renderError, renderWarning } from './render/error.ts';
 import { helpAsJson, renderHelp } from './render/help.ts';
@@ -12,7 +11,9 @@ import { openTerminal } from './terminal.ts';
 import { writeOutput } from './write-output.ts';
 
 /** The process as values, so that a test can be the process. */
-export interface CliProcess extends Omit<CommandContext, 'home' | 'terminal'> {
+export interface CliProcess
+  extends Omit<CommandContext, 'home' | 'terminal' | 'asJson' | 'openOutput' | 'takeSignals'>,
+    Partial<Pick<CommandContext, 'takeSignals'>> {
   readonly argv: readonly string[];
   readonly version: string;
   readonly nodeVersion: string;
@@ -21,25 +22,32 @@ export interface CliProcess extends Omit<CommandContext, 'home' | 'terminal'> {
   readonly stderr: OutputStream;
 }
 
-export type OutputStream = Writable & { readonly isTTY?: boolean };
-
 /** Runs one command line and says how to exit. Never rejects: every fault ends in the error form and a code. */
-export async function runCli(cli: CliProcess): Promise<ExitCode> {
+export async function runCli(cli: CliProcess): Promise<number> {
   const asJson = wantsJson(cli.argv);
   let home: string | undefined;
+  // Before the command line is understood, whoever typed `exec` still expects its exit codes.
+  let ownExitsFrom = cli.commands.find(({ name }) => name === cli.argv[0])?.ownExitsFrom ?? 0;
   try {
     const invocation = parseCommandLine(cli.argv, cli.commands);
-    if (invocation.kind === 'run') ({ home } = invocation);
+    if (invocation.kind === 'run') {
+      ({ home } = invocation);
+      ({ ownExitsFrom = 0 } = invocation.command);
+    }
     const answer = await untilAborted(answerTo(invocation, cli), cli.signal);
     if (answer.kind === 'interrupted') return EXIT_CODES.interrupted;
     await print(answer.output, { cli, asJson });
     if (cli.signal.aborted) return EXIT_CODES.interrupted;
-    return answer.output.exitCode ?? EXIT_CODES.done;
+    return numberOf(answer.output.exitCode);
   } catch (thrown) {
     if (cli.signal.aborted) return EXIT_CODES.interrupted;
     await report(thrown, { cli, asJson, home });
-    return exitCodeOf(thrown);
+    return ownExitsFrom + exitCodeOf(thrown);
   }
+}
+
+function numberOf(exit: ExitCode | ProgramExit = EXIT_CODES.done): number {
+  return typeof exit === 'number' ? exit : exit.program;
 }
 
 /** For what was thrown where nobody waited: the same form, the same code. */
@@ -69,7 +77,14 @@ async function runCommand(
 ): Promise<Output> {
   const terminal = openTerminal(cli);
   try {
-    return await command.run(input, { ...cli, home, terminal: terminal?.terminal });
+    return await command.run(input, {
+      ...cli,
+      home,
+      terminal: terminal?.terminal,
+      asJson: wantsJson(cli.argv),
+      openOutput: () => cli,
+      takeSignals: cli.takeSignals ?? (() => ({ release: () => undefined })),
+    });
   } finally {
     terminal?.clear();
   }
@@ -125,7 +140,7 @@ function paintFor(stream: OutputStream, cli: CliProcess): ReturnType<typeof choo
 }
 
 /** Asked when something has already failed, so a second failure must not hide the first. */
-function logLevelOf(context: CommandContext): LogThreshold {
+function logLevelOf(context: HomeContext): LogThreshold {
   try {
     return loadConfig(findHome(context)).config.log.level;
   } catch {

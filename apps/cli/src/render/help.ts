@@ -1,4 +1,4 @@
-import { COMMAND_GROUPS, type CommandDefinition, type CommandGroup } from '../command.ts';
+import { type ArgumentDefinition, COMMAND_GROUPS, type CommandDefinition, type CommandGroup } from '../command.ts';
 import type { Paint } from './paint.ts';
 import { wrap } from './wrap.ts';
 
@@ -178,9 +178,13 @@ function block(title: string, rows: readonly (readonly [string, string])[], pain
 
 function signature(command: CommandDefinition): string {
   const args = (command.arguments ?? []).map((argument) =>
-    argument.isRequired ? argument.name : `[${argument.name}]`,
+    argument.isRequired ? nameOf(argument) : `[${nameOf(argument)}]`,
   );
   return [command.name, ...args].join(' ');
+}
+
+function nameOf({ name, isVariadic }: ArgumentDefinition): string {
+  return isVariadic === true ? `-- ${name}...` : name;
 }
 
 export function nounOf(command: CommandDefinition): string {
