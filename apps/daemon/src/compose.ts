@@ -25,9 +25,12 @@ import {
   type Gateway,
   type GatewaySchema,
   type KeptChanges,
+  openWorkspaces,
   type Redactor,
   type ToolCallConfig,
+  type Workspaces,
 } from '@palyra/gateway';
+import { createSignatureVerifier, IDENTITY_MIGRATIONS, type IdentitySchema } from '@palyra/identity';
 import {
   JOURNAL_MIGRATIONS,
   type Journal,
@@ -48,6 +51,7 @@ import {
 } from '@palyra/primitives';
 import {
   createSandbox,
+  lookAtWorkspace,
   type OperatorPlaces,
   type Sandbox,
   type SandboxOptions,
@@ -55,28 +59,36 @@ import {
 } from '@palyra/sandbox';
 import { type Database, type DatabaseOptions, holdLock, openDatabase, StorageError } from '@palyra/storage';
 import { nodeName } from './node-name.ts';
+import { type DaemonIdentity, openIdentity } from './open-identity.ts';
+import { type CallObserver, type CallWatch, watchCalls } from './watch-calls.ts';
 import { refuseUnheld, workspaceProfile } from './workspace-profile.ts';
 
 export interface DaemonOptions {
   readonly home: HomeLayout;
   readonly config: Config;
   readonly operator: OperatorPlaces;
-  /** Whose signatures count, until there are device certificates. */
-  readonly verify: VerifySignature;
+  /** Whose signatures count: those of the home's devices unless told. */
+  readonly verify?: VerifySignature;
   readonly log?: LoggerOptions;
   readonly toolCalls?: ToolCallConfig;
   profileFor?(workspace: string): SandboxProfile;
   readonly clock?: Clock;
   /** Sandboxes that are started ahead; as the sandbox has it unless told. */
   readonly pool?: SandboxOptions['pool'];
+  /** Told of every call. */
+  readonly observers?: readonly CallObserver[];
 }
 
 /** Everything but listeners. */
 export interface Daemon {
   readonly gateway: Gateway;
+  /** What runs through it. */
+  readonly calls: CallWatch;
   readonly catalog: Catalog;
   readonly approvals: Approvals;
   readonly journal: Journal;
+  readonly identity: DaemonIdentity;
+  readonly workspaces: Workspaces;
   readonly policies: ActivePolicies;
   readonly sandbox: Sandbox;
   readonly redactor: Redactor;
@@ -84,10 +96,16 @@ export interface Daemon {
   readonly fileTools: FileTools;
   /** Calls that were under way when palyrad last ended; their outcome is not known. */
   readonly interrupted: readonly string[];
+  readonly database: Database<DaemonSchema>;
+  /** Names this palyrad across restarts. */
+  readonly owner: string;
+  /** Masks the secrets that are held. */
+  readonly logger: Logger;
+  readonly clock: Clock;
   close(): Promise<void>;
 }
 
-type Schema = JournalSchema & ApprovalsSchema & GatewaySchema;
+export type DaemonSchema = JournalSchema & ApprovalsSchema & GatewaySchema & IdentitySchema;
 
 const PALYRAD = parseActor('daemon:palyrad');
 
@@ -107,6 +125,10 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   );
   const database = started.adopt(await openStorage(options, logger), (each) => each.close());
   const journal = await openJournal({ database, keyDirectory: home.identity, bodyDirectory: home.bodies, clock });
+  const owner = await nodeName(home.identity);
+  const identity = openIdentity({ home, database, journal, clock });
+  const look = (path: string) => lookAtWorkspace(path, operator);
+  const workspaces = openWorkspaces({ database, journal, owner, look, clock });
   let gateway: Gateway | undefined;
   const policies = started.adopt(
     await createActivePolicies({
@@ -125,7 +147,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
     await openApprovals({
       database,
       origin: journal.origin,
-      verify: options.verify,
+      verify: options.verify ?? createSignatureVerifier({ ...identity, clock }),
       commit: commitWithJournal(journal, PALYRAD),
       ...createApprovalRecord(journal),
       limits: limitsOf(config.approvals),
@@ -146,7 +168,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       policy: policies,
       catalog,
       config: toolCalls,
-      owner: await nodeName(home.identity),
+      owner,
       unattended: config.approvals.unattended,
       redactor,
       clock,
@@ -156,16 +178,22 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const interrupted = await gateway.settleInterrupted();
   const all = started.move();
   return {
-    gateway,
+    ...watchCalls(gateway, options.observers ?? []),
     catalog,
     approvals,
     journal,
+    identity,
+    workspaces,
     policies,
     sandbox,
     redactor,
     changes,
     fileTools,
     interrupted,
+    database,
+    owner,
+    logger,
+    clock,
     close: () => all.disposeAsync(),
   };
 }
@@ -198,14 +226,14 @@ const EVERYTHING = {
   sensitiveCapabilities: ['process_exec', 'network', 'secrets_read', 'filesystem_write'],
 } as const;
 
-function openStorage({ home, config: { storage } }: DaemonOptions, logger: Logger): Promise<Database<Schema>> {
+function openStorage({ home, config: { storage } }: DaemonOptions, logger: Logger): Promise<Database<DaemonSchema>> {
   const location: DatabaseOptions['location'] =
     storage.url === undefined
       ? { kind: 'sqlite', path: home.database }
       : { kind: 'postgres', url: reveal(storage.url), poolSize: storage.pool_size };
-  return openDatabase<Schema>({
+  return openDatabase<DaemonSchema>({
     location,
-    migrations: [...JOURNAL_MIGRATIONS, ...APPROVAL_MIGRATIONS, ...GATEWAY_MIGRATIONS],
+    migrations: [...JOURNAL_MIGRATIONS, ...APPROVAL_MIGRATIONS, ...GATEWAY_MIGRATIONS, ...IDENTITY_MIGRATIONS],
     programs: [...journalPrograms(home.identity), ...approvalPrograms()],
     lockTimeoutMs: storage.lock_timeout_ms,
     logger,

@@ -7,6 +7,9 @@ export const DAEMON_ERRORS = {
   'daemon.invalid_request': 'The message is not what this call takes.',
   'daemon.too_large': 'The message is larger than this call takes.',
   'daemon.too_many': 'The caller does too much at once, or too often.',
+  'daemon.public_bind': 'palyrad would listen where other hosts reach it, and is not told to.',
+  'daemon.cannot_listen': 'palyrad cannot listen where it is told to.',
+  'daemon.invalid_arguments': 'palyrad was started with arguments that it does not know.',
   'daemon.stopping': 'palyrad is ending and takes no more work.',
   'daemon.fault': 'Something went wrong that is not the caller’s fault.',
 } as const;

@@ -47,6 +47,17 @@ export async function listPending(
   return cardsOf(rows, context);
 }
 
+/** How many are open; they are not read. */
+export async function countPending({ database, clock }: ApprovalContext): Promise<number> {
+  const counted = await database.read
+    .selectFrom('approvals')
+    .select(({ fn }) => fn.countAll().as('open'))
+    .where('state', '=', 'pending')
+    .where('expires_at', '>', clock.now())
+    .executeTakeFirst();
+  return Number(counted?.open ?? 0);
+}
+
 /** Throws `approvals.not_found`. */
 export async function getApproval(id: ApprovalId, context: ApprovalContext): Promise<PendingToolApproval> {
   const [card] = await cardsOf([await readCard(id, context)], context);

@@ -38,7 +38,13 @@ import {
   redecideGrants,
   revokeGrant,
 } from './grants.ts';
-import { getApproval, listPending, type PendingPage, type PendingToolApproval } from './list-approvals.ts';
+import {
+  countPending,
+  getApproval,
+  listPending,
+  type PendingPage,
+  type PendingToolApproval,
+} from './list-approvals.ts';
 import type { PermitOutcome } from './permit.ts';
 import type { Question } from './question.ts';
 import { type RedecideCardsInput, redecideCards } from './redecide-cards.ts';
@@ -64,6 +70,8 @@ export interface Approvals {
   cancelRun(run: string): Promise<void>;
 
   pending(page: PendingPage): Promise<readonly PendingToolApproval[]>;
+  /** How many are open. */
+  countPending(): Promise<number>;
   /** Throws `approvals.not_found`, as the next three do. */
   get(id: ApprovalId): Promise<PendingToolApproval>;
   /** The text to sign, for a key that is elsewhere; then `record`. */
@@ -153,6 +161,7 @@ export async function openApprovals(deps: ApprovalsDeps): Promise<Approvals> {
     verifyForRun: (question, id) => verifyForRun(question, id, context),
     cancel: (asked) => cancelAsked(asked, context),
     cancelRun: (run) => cancelRun(run, context),
+    countPending: () => countPending(context),
     pending: (page) => listPending(page, context),
     get: (id) => getApproval(id, context),
     draft: (id, answer) => draftDecision(id, answer, context),

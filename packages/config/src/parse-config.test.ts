@@ -33,6 +33,9 @@ test('an empty text means every default', () => {
         cool_down_minutes: 10,
       },
       journal: { segment_entries: 100_000, segment_hours: 24, keep_days: 0 },
+      daemon: expect.any(Object),
+      limits: expect.any(Object),
+      telemetry: { traces_url: undefined },
       log: { level: 'info' },
     },
     present: new Set(),
@@ -53,6 +56,9 @@ test('what is set is read, and known to be set', () => {
       cool_down_minutes: 10,
     },
     journal: { segment_entries: 100_000, segment_hours: 24, keep_days: 0 },
+    daemon: expect.any(Object),
+    limits: expect.any(Object),
+    telemetry: { traces_url: undefined },
     log: { level: 'debug' },
   });
   expect(config.storage.url && reveal(config.storage.url)).toBe('postgres://u:pw@h/d');
@@ -82,7 +88,7 @@ describe('an unknown key', () => {
       '[network]\na = 1\nb = 2',
       '1:2',
       'Unknown section [network].',
-      'The sections are storage, policy, approvals, journal, log.',
+      'The sections are storage, policy, approvals, journal, daemon, limits, telemetry, log.',
     ],
     ['[log.deep]\nlevel = 1', '1:6', 'Unknown key "deep" in [log].', '[log] has level.'],
     ['log = { level = "info",\t"lvl" = 1 }', '1:25', 'Unknown key "lvl" in [log].', 'Did you mean "level"?'],
@@ -97,7 +103,7 @@ describe('an unknown key', () => {
       'constructor = 1',
       '1:1',
       'Unknown key "constructor" outside any section.',
-      'The sections are storage, policy, approvals, journal, log.',
+      'The sections are storage, policy, approvals, journal, daemon, limits, telemetry, log.',
     ],
     ['[log]\n"a.b" = 1', '2:1', 'Unknown key "a.b" in [log].', '[log] has level.'],
   ])('%j is refused where it stands, with the nearest known one', (text, place, message, fix) => {

@@ -1,13 +1,15 @@
 import { Secret, type SecretText } from '@palyra/primitives';
 import { z } from 'zod';
+import { type DaemonSettings, daemonSections } from './daemon-settings.ts';
 import { isDatabaseUrl } from './database-url.ts';
+import { section } from './section.ts';
 
 /**
  * The one place where settings are declared. A new one is a line in `Config` and a line in `configSchema`, which the
  * compiler holds together; loading, `palyra config show`, the default file and docs/reference/config.md follow.
  * Names are those of palyra.toml. A setting is listed only when something reads it.
  */
-export interface Config {
+export interface Config extends DaemonSettings {
   readonly storage: {
     /** Absent: the embedded database. Secret, because it may hold a password. */
     readonly url: SecretText | undefined;
@@ -141,6 +143,7 @@ export const configSchema: z.ZodType<Config> = z.strictObject({
           '0: they stay.',
       ),
   }),
+  ...daemonSections,
   log: section('What the programs write about themselves.', {
     level: z
       .enum(LOG_LEVELS)
@@ -148,14 +151,3 @@ export const configSchema: z.ZodType<Config> = z.strictObject({
       .describe('The least important message that is still written. `PALYRA_LOG` overrides it for one process.'),
   }),
 });
-
-/** An absent section is an empty one, so that each default stands on its own setting and nowhere else. */
-function section<Shape extends z.ZodRawShape>(
-  description: string,
-  shape: Shape,
-): z.ZodPrefault<z.ZodObject<Shape, z.core.$strict>> {
-  return z
-    .strictObject(shape)
-    .prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>)
-    .describe(description);
-}

@@ -68,5 +68,6 @@ function describeSetting(section: string, name: string, schema: Described): Sett
 function expectation(schema: Described, choices: readonly string[]): string {
   if (choices.length > 0) return `one of ${choices.join(', ')}`;
   if (schema.type === 'integer') return `a whole number from ${schema.minimum} to ${schema.maximum}`;
+  if (schema.type === 'number') return `a number from ${schema.minimum} to ${schema.maximum}`;
   return schema.type === 'boolean' ? 'true or false' : 'a text';
 }

@@ -9,6 +9,10 @@ export const GATEWAY_ERRORS = {
   'gateway.too_many_refusals': 'So many calls of the run were refused that it was ended.',
   'gateway.run_not_found': 'There is no such run of this credential.',
   'gateway.session_not_found': 'There is no such session of this credential.',
+  'gateway.unsafe_workspace':
+    'The folder cannot be a workspace: it is too wide, not there, or holds what no agent may reach.',
+  'gateway.workspace_not_found': 'There is no such workspace, or the folder is not in one.',
+  'gateway.workspace_ambiguous': 'There are several workspaces, and which one is not said.',
   'gateway.run_ended': 'The run is over, and takes no more calls.',
   'gateway.key_reused': 'The same key was used for another call.',
   'gateway.unknown_parent': 'The call names one that it is part of, and no such call is under way in the run.',

@@ -17,9 +17,16 @@ export { createFileTools, type FileTools } from './file-tools/create-file-tools.
 export { GATEWAY_ERRORS, GatewayError, type GatewayErrorCode } from './gateway-error.ts';
 export { createRedactor, type Redactor } from './redact/create-redactor.ts';
 export type { Run, RunRequest } from './runs/create-runs.ts';
+export { type SeenAgent, seenAgents } from './runs/seen-agents.ts';
 export { GATEWAY_MIGRATIONS, type GatewaySchema } from './store/gateway-schema.ts';
 export type { PermittedCall } from './tool-call/permitted-call.ts';
-export type { CallEvent, Caller, ProposedCall } from './tool-call/proposed-call.ts';
+export type { CallEvent, Caller, ProposedCall, Workspace } from './tool-call/proposed-call.ts';
 export type { ToolCallResult } from './tool-call/tool-call-result.ts';
-export { DEFAULT_TOOL_CALL_CONFIG, type ToolCallConfig } from './tool-call-config.ts';
+export { DEFAULT_TOOL_CALL_CONFIG, isAllowedTool, type ToolCallConfig } from './tool-call-config.ts';
 export { createKeptChanges, type KeptChanges } from './tools/kept-changes.ts';
+export {
+  openWorkspaces,
+  type RegisteredWorkspace,
+  type Workspaces,
+  type WorkspacesDeps,
+} from './workspaces/open-workspaces.ts';

@@ -5,6 +5,7 @@ export { createSandbox, type Sandbox, type SandboxFacts, type SandboxOptions } f
 export type { MeasuredFacts, ProcessFacts } from './facts/measured-facts.ts';
 export { type Hint, type HintKind, hintsFor } from './hints.ts';
 export type { LaunchPlan } from './launch-plan.ts';
+export { lookAtWorkspace, type WorkspaceLook } from './look-at-workspace.ts';
 export type { Planning } from './plan-command.ts';
 export type { PoolSettings } from './pool/shelves.ts';
 export type { BubblewrapFacts, HostReport, LayerReport, TierReport } from './probe/host-report.ts';

@@ -1,4 +1,5 @@
 import type { Migration } from '@palyra/storage';
+import { WORKSPACE_MIGRATIONS, type WorkspaceRow } from '../workspaces/workspaces-schema.ts';
 
 export interface RunRow {
   readonly id: string;
@@ -40,6 +41,7 @@ export interface CallRow {
 export interface GatewaySchema {
   readonly gateway_runs: RunRow;
   readonly gateway_calls: CallRow;
+  readonly gateway_workspaces: WorkspaceRow;
 }
 
 export const GATEWAY_MIGRATIONS: readonly Migration[] = [
@@ -63,4 +65,5 @@ export const GATEWAY_MIGRATIONS: readonly Migration[] = [
       "create index gateway_calls_executing on gateway_calls (owner) where state = 'executing'",
     ],
   },
+  ...WORKSPACE_MIGRATIONS,
 ];

@@ -12,7 +12,10 @@ export const TOKEN_ACTIONS: readonly string[] = [
   'tool.health',
   'tool.read',
   'daemon.status',
+  'daemon.metrics',
   'protocol.version',
+  'workspace.list',
+  'skill.list',
   'memory.ingest',
   'memory.search',
   'memory.get',
@@ -24,4 +27,5 @@ export const TOKEN_ACTIONS: readonly string[] = [
   'run.start',
   'run.read',
   'run.cancel',
+  'run.undo',
 ];

@@ -209,6 +209,10 @@ export const ENTRY_KINDS = {
       certificate: 'digest?',
     },
   },
+  'workspace.changed': {
+    version: 1,
+    fields: { workspace_id: 'id', change: ['added', 'removed'], root: 'body' },
+  },
   'body.erased': {
     version: 1,
     fields: { body: 'digest', reason: ['operator', 'retention', 'request'] },

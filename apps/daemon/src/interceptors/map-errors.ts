@@ -1,0 +1,51 @@
+import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
+import { ErrorDetailSchema } from '@palyra/api';
+import { AppError, type Logger } from '@palyra/primitives';
+import { DaemonError } from '../daemon-error.ts';
+import { connectCodeOf } from '../wire/connect-code.ts';
+
+/** The outermost one: whatever is thrown becomes an error with our code in it, and nothing of ours is told by accident. */
+export function mapErrors(logger: Pick<Logger, 'error'>): Interceptor {
+  return (next) => async (request) => {
+    const fail = (thrown: unknown): never => {
+      throw toConnectError(thrown, logger);
+    };
+    const response = await next(request).catch(fail);
+    if (!response.stream) return response;
+    return { ...response, message: mapping(response.message, fail) };
+  };
+}
+
+async function* mapping<Message>(
+  messages: AsyncIterable<Message>,
+  fail: (thrown: unknown) => never,
+): AsyncGenerator<Message> {
+  try {
+    yield* messages;
+  } catch (thrown) {
+    fail(thrown);
+  }
+}
+
+/** Also for what is refused before there is a message. */
+export function toConnectError(thrown: unknown, logger: Pick<Logger, 'error'>): ConnectError {
+  if (thrown instanceof ConnectError) return thrown;
+  // The caller hung up, or its time was over: nobody is there to be told.
+  if (Object(thrown).name === 'AbortError') return new ConnectError('The call was given up.', Code.Canceled);
+  const error = thrown instanceof AppError ? thrown : fault(thrown);
+  const code = connectCodeOf(error.code);
+  if (code === Code.Internal) logger.error({ error: thrown }, 'A call of the API failed.');
+  const detail = { code: error.code, message: error.message, fix: error.fix ?? '' };
+  const connectError = new ConnectError(error.message, code, undefined, [{ desc: ErrorDetailSchema, value: detail }]);
+  // For logs and metrics, which see the error on its way out; it is not sent.
+  connectError.cause = error;
+  return connectError;
+}
+
+/** SECURITY: T-24 — a fault is told without its words, which may hold what the caller must not see. */
+function fault(cause: unknown): DaemonError {
+  return new DaemonError('daemon.fault', 'Something went wrong that is not the caller’s fault.', {
+    fix: 'The log of palyrad says what.',
+    cause,
+  });
+}

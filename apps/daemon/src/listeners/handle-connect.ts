@@ -1,0 +1,58 @@
+import { Code, ConnectError, type ConnectRouter, type ContextValues } from '@connectrpc/connect';
+import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
+import type { Logger } from '@palyra/primitives';
+
+type NodeRequest = Parameters<typeof universalRequestFromNodeRequest>[0];
+type NodeResponse = Parameters<typeof universalResponseToNodeResponse>[1];
+
+export interface ConnectHandlerDeps {
+  readonly router: ConnectRouter;
+  readonly logger: Pick<Logger, 'warn'>;
+  contextValues(request: NodeRequest): ContextValues;
+  /** How long the body of a request may take that is not a stream of messages. */
+  readonly bodyMs: number;
+}
+
+/**
+ * Serves what is registered; false when the path is of nothing. The adapter of the library does the same, but what goes
+ * wrong while it begins is thrown at the server, and what goes wrong later is printed.
+ */
+export function handleConnect(deps: ConnectHandlerDeps): (request: NodeRequest, response: NodeResponse) => boolean {
+  const { router, logger, contextValues, bodyMs } = deps;
+  const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  return (request, response) => {
+    const handler = handlers.get(pathOf(request));
+    if (handler === undefined) return false;
+    const { methodKind } = handler.method;
+    if (methodKind === 'unary' || methodKind === 'server_streaming') endWhenLate(request, response, bodyMs);
+    const serve = async (): Promise<void> => {
+      const asked = universalRequestFromNodeRequest(request, response, undefined, contextValues(request));
+      await universalResponseToNodeResponse(await handler(asked), response);
+    };
+    serve().catch((error: unknown) => {
+      if (!response.headersSent) response.writeHead(400);
+      response.end();
+      const { code } = ConnectError.from(error);
+      if (code === Code.Aborted || code === Code.Canceled) return;
+      logger.warn({ error, rpc: handler.method.name }, 'A call of the API could not be answered.');
+    });
+    return true;
+  };
+}
+
+/** Without what follows a question mark. */
+export function pathOf({ url = '' }: { readonly url?: string | undefined }): string {
+  return url.split('?', 1)[0] ?? '';
+}
+
+/** SECURITY: T-39 — a body that comes in drops, or never ends, is not waited for. */
+function endWhenLate(request: NodeRequest, response: NodeResponse, bodyMs: number): void {
+  const timer = setTimeout(() => {
+    if ('stream' in response && 'stream' in request) request.stream.destroy();
+    else request.socket.destroy();
+  }, bodyMs);
+  timer.unref();
+  const over = () => clearTimeout(timer);
+  request.once('end', over);
+  response.once('close', over);
+}

@@ -1,0 +1,84 @@
+import { resolve } from 'node:path';
+import {
+  defaultHome,
+  type EnvironmentVariables,
+  ensureHome,
+  homeLayout,
+  loadConfig,
+  readEnvironment,
+} from '@palyra/config';
+import { AppError, visibleText } from '@palyra/primitives';
+import { readArguments, USAGE } from './read-arguments.ts';
+import { startPalyrad } from './start-palyrad.ts';
+
+/** What the process gives to the program. */
+export interface DaemonProcess {
+  readonly argv: readonly string[];
+  readonly variables: EnvironmentVariables;
+  readonly version: string;
+  userHome(): string;
+  print(text: string): void;
+  complain(text: string): void;
+  /** Aborted by the first signal to end. */
+  readonly signal: AbortSignal;
+}
+
+/** Resolves to the exit code when palyrad has ended. */
+export async function runPalyrad(daemon: DaemonProcess): Promise<number> {
+  try {
+    return await run(daemon);
+  } catch (error) {
+    const { code, message, fix } = error instanceof AppError ? error : faultOf(error);
+    daemon.complain(`error[${code}]: ${visibleText(message)}\n`);
+    if (fix !== undefined) daemon.complain(`fix: ${visibleText(fix)}\n`);
+    return EXIT_CODES[code] ?? 1;
+  }
+}
+
+/** The same numbers as the command line has. */
+const EXIT_CODES: Readonly<Record<string, number>> = {
+  'daemon.invalid_arguments': 2,
+  'daemon.public_bind': 2,
+  'config.invalid_value': 2,
+  'config.unknown_key': 2,
+  'sandbox.launcher_missing': 5,
+  'storage.locked': 7,
+  'identity.not_initialised': 8,
+};
+
+async function run(daemon: DaemonProcess): Promise<number> {
+  const asked = readArguments(daemon.argv);
+  if (asked.kind === 'help') daemon.print(USAGE);
+  if (asked.kind === 'version') daemon.print(`${daemon.version}\n`);
+  if (asked.kind !== 'run') return 0;
+
+  const environment = readEnvironment(daemon.variables);
+  const chosen = asked.home === undefined ? environment.home : resolve(asked.home);
+  const home = homeLayout(chosen ?? defaultHome(daemon.userHome()));
+  ensureHome(home);
+  const { config } = loadConfig({ home, environment });
+  const variables = Object.entries(daemon.variables).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const palyrad = await startPalyrad({
+    home,
+    config,
+    operator: {
+      path: daemon.variables['PATH'] ?? '',
+      home: daemon.userHome(),
+      palyraHome: home.root,
+      environment: Object.fromEntries(variables),
+    },
+    version: daemon.version,
+  });
+  const stop = () => void palyrad.stop().catch(() => undefined);
+  if (daemon.signal.aborted) stop();
+  else daemon.signal.addEventListener('abort', stop, { once: true });
+  await palyrad.ended;
+  return 0;
+}
+
+function faultOf(error: unknown): Pick<AppError, 'code' | 'message' | 'fix'> {
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : 'Something went wrong.';
+  return { code: 'daemon.fault', message, fix: undefined };
+}

@@ -1,0 +1,159 @@
+import { isAbsolute } from 'node:path';
+import { type Actor, type Journal, parseActor } from '@palyra/journal';
+import { type Clock, createIdSource, type IdSource, parseId, systemClock, type WorkspaceId } from '@palyra/primitives';
+import type { WorkspaceLook } from '@palyra/sandbox';
+import { type Database, statement } from '@palyra/storage';
+import { GatewayError } from '../gateway-error.ts';
+import type { GatewaySchema } from '../store/gateway-schema.ts';
+import type { Workspace } from '../tool-call/proposed-call.ts';
+import type { WorkspaceRow } from './workspaces-schema.ts';
+
+/** A folder that agents may work in. */
+export interface RegisteredWorkspace extends Workspace {
+  readonly id: WorkspaceId;
+  readonly addedBy: Actor;
+  readonly addedAt: number;
+}
+
+/** The folders that agents may work in. Whoever proposes a call works in one of them, and in nothing else. */
+export interface Workspaces {
+  /** A path with links is registered as what it leads to. Throws `gateway.unsafe_workspace`. */
+  add(input: {
+    readonly path: string;
+    readonly by: Actor;
+  }): Promise<{ readonly workspace: RegisteredWorkspace; readonly isNew: boolean }>;
+  /** By path. */
+  list(): Promise<readonly RegisteredWorkspace[]>;
+  /** By id or path; no new run begins there. Throws `gateway.workspace_not_found`. */
+  remove(input: { readonly workspace: string; readonly by: Actor }): Promise<RegisteredWorkspace>;
+  /**
+   * The one of this id, or that holds this path, the innermost; of an empty text the only one. Throws
+   * `gateway.workspace_not_found`, `gateway.workspace_ambiguous`, and `gateway.unsafe_workspace` for one that has become so.
+   */
+  resolve(text: string): Promise<RegisteredWorkspace>;
+}
+
+export interface WorkspacesDeps {
+  /** Opened with `GATEWAY_MIGRATIONS`. */
+  readonly database: Database<GatewaySchema>;
+  readonly journal: Pick<Journal, 'append' | 'bodies'>;
+  /** Names this palyrad: a path is of its host. */
+  readonly owner: string;
+  /** Its real path, or why it cannot be a workspace. */
+  look(path: string): WorkspaceLook;
+  readonly clock?: Clock;
+  readonly ids?: IdSource;
+}
+
+export function openWorkspaces(deps: WorkspacesDeps): Workspaces {
+  const { database, journal, owner, look, clock = systemClock } = deps;
+  const ids = deps.ids ?? createIdSource({ now: clock.now });
+
+  const list = async (): Promise<readonly RegisteredWorkspace[]> => {
+    const rows = database.read.selectFrom('gateway_workspaces').selectAll().where('owner', '=', owner);
+    return (await rows.orderBy('root').execute()).map(workspaceOf);
+  };
+  const record = async (change: 'added' | 'removed', { id, root }: Workspace) => ({
+    kind: 'workspace.changed' as const,
+    data: { workspace_id: id, change, root: await journal.bodies.prepare(root) },
+  });
+
+  return {
+    list,
+    async add({ path, by }) {
+      // SECURITY: T-41 — before it is on the list: a folder that holds a home, our own state or the whole disk never is.
+      const root = requireSafe(isAbsolute(path) ? look(path) : NOT_ABSOLUTE);
+      const known = (await list()).find((each) => each.root === root);
+      if (known !== undefined) return { workspace: known, isNew: false };
+      const row: WorkspaceRow = { id: ids.newId('workspace'), owner, root, added_by: by, added_at: clock.now() };
+      const insert = database.write
+        .insertInto('gateway_workspaces')
+        .values(row)
+        .onConflict((conflict) => conflict.columns(['owner', 'root']).doNothing());
+      const draft = await record('added', row);
+      const outcome = await journal.append(by, [draft], { steps: [statement(insert, { rows: 1 })] });
+      if (outcome.kind === 'appended') return { workspace: workspaceOf(row), isNew: true };
+      // Somebody else registered it at this moment.
+      const theirs = (await list()).find((each) => each.root === root);
+      if (theirs === undefined) throw notFound();
+      return { workspace: theirs, isNew: false };
+    },
+    async remove({ workspace: text, by }) {
+      const found = find(text, await list(), (path) => look(path));
+      if (found === undefined) throw notFound();
+      const drop = database.write.deleteFrom('gateway_workspaces').where('id', '=', found.id);
+      const draft = await record('removed', found);
+      const outcome = await journal.append(by, [draft], { steps: [statement(drop, { rows: 1 })] });
+      if (outcome.kind === 'conflict') throw notFound();
+      return found;
+    },
+    async resolve(text) {
+      const all = await list();
+      const found = text === '' ? onlyOne(all) : innermost(text, all, (path) => look(path));
+      if (found === undefined) throw notFound(text);
+      // SECURITY: T-41, T-14 — looked at again: since then somebody may have put a link in its place, or a home around it.
+      if (requireSafe(look(found.root)) !== found.root) throw moved();
+      return found;
+    },
+  };
+}
+
+type Look = WorkspacesDeps['look'];
+
+function workspaceOf({ id, root, added_by, added_at }: WorkspaceRow): RegisteredWorkspace {
+  return { id: parseId('workspace', id), root, addedBy: parseActor(added_by), addedAt: added_at };
+}
+
+/** By id, by the path as it was registered, or by what the path leads to. */
+function find(text: string, all: readonly RegisteredWorkspace[], look: Look): RegisteredWorkspace | undefined {
+  const exact = all.find(({ id, root }) => id === text || root === withoutSlash(text));
+  if (exact !== undefined || !isAbsolute(text)) return exact;
+  const seen = look(text);
+  return seen.kind === 'ok' ? all.find(({ root }) => root === seen.root) : undefined;
+}
+
+/** SECURITY: T-41 — what the caller names only chooses among the registered ones. */
+function innermost(text: string, all: readonly RegisteredWorkspace[], look: Look): RegisteredWorkspace | undefined {
+  const known = find(text, all, look);
+  if (known !== undefined || !isAbsolute(text)) return known;
+  const seen = look(text);
+  const path = seen.kind === 'ok' ? seen.root : withoutSlash(text);
+  const around = all.filter(({ root }) => path.startsWith(`${root}/`) && !path.split('/').includes('..'));
+  return around.toSorted((left, right) => right.root.length - left.root.length)[0];
+}
+
+function onlyOne(all: readonly RegisteredWorkspace[]): RegisteredWorkspace | undefined {
+  if (all.length <= 1) return all[0];
+  throw new GatewayError('gateway.workspace_ambiguous', 'There are several workspaces, and which one is not said.', {
+    fix: 'Name one: `palyra workspace list` shows them.',
+  });
+}
+
+function withoutSlash(path: string): string {
+  return path.length > 1 ? path.replace(/\/+$/, '') : path;
+}
+
+const NOT_ABSOLUTE: WorkspaceLook = {
+  kind: 'refused',
+  message: 'The workspace is not an absolute path.',
+  fix: 'Name the directory of one project.',
+};
+
+function requireSafe(seen: WorkspaceLook): string {
+  if (seen.kind === 'ok') return seen.root;
+  throw new GatewayError('gateway.unsafe_workspace', seen.message, { fix: seen.fix });
+}
+
+function moved(): GatewayError {
+  return new GatewayError('gateway.unsafe_workspace', 'Where the workspace was is a link to somewhere else now.', {
+    fix: 'Register the folder where it is now: palyra workspace add PATH',
+  });
+}
+
+function notFound(text = ''): GatewayError {
+  return new GatewayError('gateway.workspace_not_found', 'There is no such workspace, or the folder is not in one.', {
+    fix: isAbsolute(text)
+      ? 'An operator registers it with: palyra workspace add PATH'
+      : 'Register one with: palyra workspace add PATH',
+  });
+}
