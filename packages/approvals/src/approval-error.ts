@@ -8,6 +8,7 @@ export const APPROVAL_ERRORS = {
   'approvals.key_reused': 'A key that belongs to one question was given with another.',
   'approvals.contended': 'Others changed the same question again and again while it was being asked.',
   'approvals.not_found': 'There is no approval or grant with this id.',
+  'approvals.ambiguous_id': 'Several approvals or grants have an id that ends so.',
   'approvals.corrupt': 'A stored approval cannot be read.',
   'approvals.closed': 'Approvals are closed; nobody is woken any more.',
 } as const;

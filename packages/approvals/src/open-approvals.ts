@@ -26,6 +26,7 @@ import {
 } from './decide.ts';
 import type { SignedStatement } from './decision-statement.ts';
 import { expireDue } from './expire-due.ts';
+import { findApproval, findGrant } from './find-id.ts';
 import { forgetEnded } from './forget-ended.ts';
 import {
   expireGrants,
@@ -72,8 +73,11 @@ export interface Approvals {
   pending(page: PendingPage): Promise<readonly PendingToolApproval[]>;
   /** How many are open. */
   countPending(): Promise<number>;
-  /** Throws `approvals.not_found`, as the next three do. */
+  /** Throws `approvals.not_found`, as drafting and deciding do. */
   get(id: ApprovalId): Promise<PendingToolApproval>;
+  /** By its id, or the last four or more characters of it. Throws `approvals.not_found`, `approvals.ambiguous_id`. */
+  findApproval(typed: string): Promise<ApprovalId>;
+  findGrant(typed: string): Promise<GrantId>;
   /** The text to sign, for a key that is elsewhere; then `record`. */
   draft(id: ApprovalId, answer: HumanAnswer & { readonly by: DeciderIdentity }): Promise<string>;
   record(signed: SignedStatement): Promise<DecideOutcome>;
@@ -164,6 +168,8 @@ export async function openApprovals(deps: ApprovalsDeps): Promise<Approvals> {
     countPending: () => countPending(context),
     pending: (page) => listPending(page, context),
     get: (id) => getApproval(id, context),
+    findApproval: (typed) => findApproval(typed, context),
+    findGrant: (typed) => findGrant(typed, context),
     draft: (id, answer) => draftDecision(id, answer, context),
     record: (signed) => recordDecision(signed, context),
     decide: (id, answer) => decide(id, answer, context),

@@ -27,6 +27,10 @@ export interface Config extends DaemonSettings {
     readonly questions_per_hour: number;
     readonly cool_down_minutes: number;
   };
+  readonly runs: {
+    readonly orphan_minutes: number;
+    readonly slow_reader_seconds: number;
+  };
   readonly journal: {
     readonly segment_entries: number;
     readonly segment_hours: number;
@@ -119,6 +123,22 @@ export const configSchema: z.ZodType<Config> = z.strictObject({
       .max(1_440)
       .default(10)
       .describe('For how long, in minutes, an agent that was denied three times in a row asks nothing. 0: no pause.'),
+  }),
+  runs: section('What becomes of a run whose agent is gone, or slow.', {
+    orphan_minutes: z
+      .int()
+      .min(1)
+      .max(10_080)
+      .default(10)
+      .describe('How long, in minutes, a run stays open that nobody of its own is connected to. Then it is cancelled.'),
+    slow_reader_seconds: z
+      .int()
+      .min(0)
+      .max(600)
+      .default(60)
+      .describe(
+        'How long, in seconds, a program that writes waits for a caller that does not read. Then the caller misses output.',
+      ),
   }),
   journal: section('How long the record is kept in the database; nothing is deleted that is not archived.', {
     segment_entries: z

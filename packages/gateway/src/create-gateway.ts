@@ -5,7 +5,8 @@ import { type Clock, createIdSource, type IdSource, type RunId, systemClock } fr
 import type { Database } from '@palyra/storage';
 import type { Catalog } from './catalog/create-catalog.ts';
 import { createRedactor, type Redactor } from './redact/create-redactor.ts';
-import { createRuns, type Run, type RunRequest } from './runs/create-runs.ts';
+import { type AdoptedRun, createRuns, type Run, type RunRequest } from './runs/create-runs.ts';
+import { type KnownRun, readOpenRuns, readRun, readTold, type ToldCall, type ToldPage } from './runs/read-told.ts';
 import { settleInterrupted } from './runs/settle-interrupted.ts';
 import type { GatewaySchema } from './store/gateway-schema.ts';
 import { createAdmit } from './tool-call/admit.ts';
@@ -25,6 +26,14 @@ export interface Gateway {
   startRun(caller: Caller, request: RunRequest): Promise<Run>;
   /** The same run after a reconnect or a restart. Throws `gateway.run_not_found`, also for another credential's. */
   resumeRun(caller: Caller, id: RunId): Promise<Run>;
+  /** For operators: whose it is was looked at by whoever asks. Throws `gateway.run_not_found`, `gateway.run_ended`. */
+  adoptRun(id: RunId): Promise<AdoptedRun>;
+  /** Runs of this owner that are not over, from before this process, too. */
+  openRuns(): Promise<readonly RunId[]>;
+  /** What is on record of a run. Throws `gateway.run_not_found`; whose it is must be looked at. */
+  run(id: RunId): Promise<KnownRun>;
+  /** Results that were told of a run, in order; whose it is must be looked at. */
+  told(page: ToldPage): Promise<readonly ToldCall[]>;
   /** Calls that were under way when this process last ended: attested as `unknown_outcome`. Returns their ids. */
   settleInterrupted(): Promise<readonly string[]>;
   /** Decides anew what humans are being asked. To be called after every change of the policies. */
@@ -65,6 +74,10 @@ export function createGateway(deps: GatewayDeps): Gateway {
   return {
     startRun: (caller, request) => runs.start(caller, request),
     resumeRun: (caller, id) => runs.resume(caller, id),
+    adoptRun: (id) => runs.adopt(id),
+    openRuns: () => readOpenRuns(all),
+    run: (id) => readRun(id, all),
+    told: (page) => readTold(page, all),
     settleInterrupted: () => settleInterrupted(all),
     policiesChanged: () => redecideWaiting(all),
     close: () => runs.close(),

@@ -16,11 +16,13 @@ export { createGateway, type Gateway, type GatewayDeps } from './create-gateway.
 export { createFileTools, type FileTools } from './file-tools/create-file-tools.ts';
 export { GATEWAY_ERRORS, GatewayError, type GatewayErrorCode } from './gateway-error.ts';
 export { createRedactor, type Redactor } from './redact/create-redactor.ts';
-export type { Run, RunRequest } from './runs/create-runs.ts';
+export type { AdoptedRun, Run, RunFollower, RunRequest } from './runs/create-runs.ts';
+export type { KnownRun, ToldCall } from './runs/read-told.ts';
 export { type SeenAgent, seenAgents } from './runs/seen-agents.ts';
+export { firstNumber, lastNumber } from './runs/told-numbers.ts';
 export { GATEWAY_MIGRATIONS, type GatewaySchema } from './store/gateway-schema.ts';
 export type { PermittedCall } from './tool-call/permitted-call.ts';
-export type { CallEvent, Caller, ProposedCall, Workspace } from './tool-call/proposed-call.ts';
+export type { CallEvent, Caller, ProposedCall, ToldPlace, Workspace } from './tool-call/proposed-call.ts';
 export type { ToolCallResult } from './tool-call/tool-call-result.ts';
 export { DEFAULT_TOOL_CALL_CONFIG, isAllowedTool, type ToolCallConfig } from './tool-call-config.ts';
 export { createKeptChanges, type KeptChanges } from './tools/kept-changes.ts';

@@ -94,6 +94,7 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
     if (row.state === 'executing' || row.result === null) {
       throw new GatewayError('gateway.call_elsewhere', 'A call with this key is under way.');
     }
+    proposed.onEvent?.({ kind: 'repeated', told: row.told });
     return toldAgain(row, journal);
   };
 
@@ -174,16 +175,27 @@ function keyReused(): GatewayError {
   });
 }
 
+async function toldAgain(row: CallRow, journal: Journal): Promise<ToolCallResult> {
+  return (await recordedEnd(row, journal)).result;
+}
+
 /** What it put out may have been erased since; the rest is as it was told the first time. */
-async function toldAgain({ id, result, output }: CallRow, journal: Journal): Promise<ToolCallResult> {
+export async function recordedEnd(
+  { id, result, output }: CallRow,
+  journal: Journal,
+): Promise<{ readonly result: ToolCallResult; readonly at: number }> {
   const told = parseJson(result ?? '') as unknown as ToolCallResult;
   const said = output === null ? {} : await journal.bodies.read(output).then(asJson, () => ({}));
   const { entries } = await journal.query({ call: id, kinds: ['attestation'], limit: 1 });
   const [attestation] = entries;
+  const found = foundIn(attestation);
   return {
-    ...told,
-    outcome: { ...told.outcome, ...said },
-    attestation: { ...told.attestation, ...foundIn(attestation) },
+    result: {
+      ...told,
+      outcome: { ...told.outcome, ...said },
+      attestation: { ...told.attestation, ...found },
+    },
+    at: attestation?.time ?? 0,
   };
 }
 

@@ -13,12 +13,13 @@ import { type Database, statement } from '@palyra/storage';
 import type { Catalog } from '../catalog/create-catalog.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewaySchema, RunRow } from '../store/gateway-schema.ts';
-import type { Caller, ProposedCall, Workspace } from '../tool-call/proposed-call.ts';
+import type { Caller, ProposedCall, ToldPlace, Workspace } from '../tool-call/proposed-call.ts';
 import type { ToolCallSteps } from '../tool-call/run-tool-call.ts';
 import type { ToolCallResult } from '../tool-call/tool-call-result.ts';
 import { isAllowedTool, snapshotOf, type ToolCallConfig } from '../tool-call-config.ts';
 import { createCalls } from './create-calls.ts';
 import { createBudget, type OpenRun } from './open-run.ts';
+import { nextGeneration, runRow } from './reopen-run.ts';
 import { createTurns } from './turns.ts';
 
 export interface RunRequest {
@@ -31,6 +32,10 @@ export interface RunRequest {
 export interface Run {
   readonly id: RunId;
   readonly session: SessionId;
+  readonly workspace: Workspace;
+  readonly startedAt: number;
+  /** How many processes have opened it, this one included. */
+  readonly generation: number;
   /**
    * One call from its proposal to its attestation. Everything that can become of it is a result; throws
    * `gateway.run_ended`, `gateway.key_reused`, `gateway.call_elsewhere`, and what the journal throws when an outcome could
@@ -40,11 +45,22 @@ export interface Run {
   /** Stops what runs, takes back what is asked, and ends the run. */
   cancel(): Promise<void>;
   end(): Promise<void>;
+  /** Has its end told, whoever ends it. The last one that followed is asked. */
+  follow(follower: RunFollower): void;
+}
+
+/** Whoever tells what happens in a run. */
+export interface RunFollower {
+  endAt(): ToldPlace;
+  /** It is over, and on record; told at the place that was last given. */
+  over(end: { readonly outcome: 'completed' | 'cancelled'; readonly calls: number }): void;
 }
 
 export interface Runs {
   start(caller: Caller, request: RunRequest): Promise<Run>;
   resume(caller: Caller, id: RunId): Promise<Run>;
+  /** For operators: whose it is was looked at by whoever asks. Throws `gateway.run_not_found`, `gateway.run_ended`. */
+  adopt(id: RunId): Promise<AdoptedRun>;
   close(): Promise<void>;
 }
 
@@ -69,6 +85,15 @@ export function createRuns(deps: RunsDeps): Runs {
     open.set(row.id, run);
     return run;
   };
+  const reopening = new Map<string, Promise<OwnedRun>>();
+  /** What this process has not open gets numbers of its own, once, however many come back at the same time. */
+  const reopened = (row: RunRow): Promise<OwnedRun> => {
+    const known = open.get(row.id);
+    if (known !== undefined) return Promise.resolve(known);
+    const under = reopening.get(row.id) ?? nextGeneration(row, database).then(owned);
+    reopening.set(row.id, under);
+    return under.finally(() => reopening.delete(row.id));
+  };
 
   return {
     async start(caller, { workspace, session: known }) {
@@ -89,6 +114,8 @@ export function createRuns(deps: RunsDeps): Runs {
         owner,
         started_at: clock.now(),
         ended_at: null,
+        generation: 1,
+        told: null,
       };
       const snapshot = await journal.putSnapshot(
         snapshotOf({ config, allowedNames: () => allowedNames(deps) }, policy.current()),
@@ -114,14 +141,20 @@ export function createRuns(deps: RunsDeps): Runs {
       return owned(row).as(caller);
     },
     async resume(caller, id) {
-      const row = await database.read.selectFrom('gateway_runs').selectAll().where('id', '=', id).executeTakeFirst();
+      const row = await runRow(id, database);
       // SECURITY: T-41 — a run is found by its credential; whoever learned its id finds nothing.
       if (row === undefined || row.credential !== caller.credential) {
         throw new GatewayError('gateway.run_not_found', 'There is no such run of this credential.');
       }
       if (row.state === 'ended') throw new GatewayError('gateway.run_ended', 'The run is over.');
       // SECURITY: T-41 — as who is connected now: groups, coverage and channel of before may not hold any more.
-      return owned(row).as(caller);
+      return (await reopened(row)).as(caller);
+    },
+    async adopt(id) {
+      const row = await runRow(id, database);
+      if (row === undefined) throw new GatewayError('gateway.run_not_found', 'There is no such run.');
+      if (row.state === 'ended') throw new GatewayError('gateway.run_ended', 'The run is over.');
+      return reopened(row);
     },
     async close() {
       await Promise.all([...open.values()].map((run) => run.cancel().catch(() => undefined)));
@@ -152,10 +185,15 @@ function allowedNames({ catalog, config }: RunsDeps): readonly string[] {
   return all.filter((name) => isAllowedTool(config, name));
 }
 
+/** A run as whoever looks after it sees it, without anybody's calls. */
+export type AdoptedRun = Pick<
+  Run,
+  'id' | 'session' | 'workspace' | 'startedAt' | 'generation' | 'cancel' | 'end' | 'follow'
+>;
+
 /** A run while this process owns it, however many are connected to it. */
-interface OwnedRun {
+interface OwnedRun extends AdoptedRun {
   as(caller: Caller): Run;
-  cancel(): Promise<void>;
 }
 
 function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedRun {
@@ -175,19 +213,25 @@ function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedRun {
   const calls = createCalls(shared, deps);
   let isOver = false;
   let ending: Promise<void> | undefined;
+  let follower: RunFollower | undefined;
 
   const recordEnd = async (outcome: 'completed' | 'cancelled') => {
     await calls.settled();
     const actor = parseActor(row.principal);
     const { write } = database;
+    const place = follower?.endAt();
+    using unlessTold = new DisposableStack();
+    unlessTold.defer(() => place?.release());
     const close = write
       .updateTable('gateway_runs')
-      .set({ state: 'ended', ended_at: clock.now() })
+      .set({ state: 'ended', ended_at: clock.now(), told: place?.number ?? null })
       .where('id', '=', id)
       .where('state', '=', 'open');
     const data = { run_id: id, session_id: session, principal: actor, outcome, calls: budget.used };
     await journal.append(actor, [{ kind: 'run.ended', data }], { steps: [statement(close, { rows: 1 })] });
+    unlessTold.move();
     onOver();
+    follower?.over({ outcome, calls: budget.used });
   };
   /** Once; what could not be recorded can be tried again. */
   const finish = (outcome: 'completed' | 'cancelled'): Promise<void> => {
@@ -208,12 +252,24 @@ function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedRun {
     // Nobody waits for it: among the calls that it waits for may be the one that made this one.
     if (budget.refused >= row.max_calls) void finish('cancelled').catch(() => undefined);
   };
+  const adopted: AdoptedRun = {
+    id,
+    session,
+    workspace: shared.workspace,
+    startedAt: row.started_at,
+    generation: row.generation,
+    cancel,
+    end: () => finish('completed'),
+    follow(next) {
+      follower = next;
+    },
+  };
   return {
+    ...adopted,
     as(caller) {
       const run: OpenRun = { ...shared, caller };
       return {
-        id,
-        session,
+        ...adopted,
         async call(proposed) {
           endIfRefusedTooOften();
           if (isOver) throw new GatewayError('gateway.run_ended', 'The run is over.');
@@ -221,10 +277,7 @@ function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedRun {
           endIfRefusedTooOften();
           return result;
         },
-        cancel,
-        end: () => finish('completed'),
       };
     },
-    cancel,
   };
 }

@@ -5,6 +5,7 @@ import { type Database, statement } from '@palyra/storage';
 import { GatewayError } from '../gateway-error.ts';
 import type { CallRow, GatewaySchema } from '../store/gateway-schema.ts';
 import type { AttestedFacts } from '../tool-call/attested-facts.ts';
+import { settledPlace } from './told-numbers.ts';
 
 export interface SettleDeps {
   readonly database: Database<GatewaySchema>;
@@ -20,8 +21,25 @@ export async function settleInterrupted({ database, journal, owner }: SettleDeps
     .where('state', '=', 'executing')
     .where('owner', '=', owner)
     .execute();
-  for (const row of open) await settle(row, { database, journal });
+  const generations = await generationsOf(open, database);
+  for (const [at, row] of open.entries()) {
+    const told = settledPlace(generations.get(row.run) ?? 0, at);
+    await settle({ ...row, told }, { database, journal });
+  }
   return open.map(({ id }) => id);
+}
+
+async function generationsOf(
+  calls: readonly CallRow[],
+  database: SettleDeps['database'],
+): Promise<ReadonlyMap<string, number>> {
+  if (calls.length === 0) return new Map();
+  const runs = await database.read
+    .selectFrom('gateway_runs')
+    .select(['id', 'generation'])
+    .where('id', 'in', [...new Set(calls.map(({ run }) => run))])
+    .execute();
+  return new Map(runs.map(({ id, generation }) => [id, generation]));
 }
 
 async function settle(row: CallRow, { database, journal }: Omit<SettleDeps, 'owner'>): Promise<void> {
@@ -41,7 +59,7 @@ async function settle(row: CallRow, { database, journal }: Omit<SettleDeps, 'own
       statement(
         database.write
           .updateTable('gateway_calls')
-          .set({ state: 'ended', result: canonicalJson(toldOf(facts)) })
+          .set({ state: 'ended', result: canonicalJson(toldOf(facts)), told: row.told })
           .where('id', '=', row.id)
           .where('state', '=', 'executing'),
         { rows: 1 },

@@ -11,7 +11,7 @@ export interface CallStatements {
   /** The row of a refusal, unless another call has the key: that one answers it. */
   insertRefused(row: CallRow): Step;
   /** Holds only for a call that is under way. */
-  endCall(values: Pick<CallRow, 'id' | 'result' | 'output'>): Step;
+  endCall(values: Pick<CallRow, 'id' | 'result' | 'output' | 'told'>): Step;
 }
 
 /** Built once for a database. */
@@ -30,6 +30,7 @@ export function callStatements({ write }: Pick<Database<GatewaySchema>, 'write'>
         facts: value('facts'),
         result: value('result'),
         output: value('output'),
+        told: value('told'),
       })
       .onConflict((conflict) => conflict.doNothing());
   return {
@@ -53,11 +54,11 @@ export function callStatements({ write }: Pick<Database<GatewaySchema>, 'write'>
     ),
     insertCall: reusableStatement<keyof CallRow>(insertion, { rows: 1 }),
     insertRefused: reusableStatement<keyof CallRow>(insertion),
-    endCall: reusableStatement<'id' | 'result' | 'output'>(
+    endCall: reusableStatement<'id' | 'result' | 'output' | 'told'>(
       (value) =>
         write
           .updateTable('gateway_calls')
-          .set({ state: 'ended', result: value('result'), output: value('output') })
+          .set({ state: 'ended', result: value('result'), output: value('output'), told: value('told') })
           .where('id', '=', value('id'))
           .where('state', '=', 'executing'),
       { rows: 1 },

@@ -19,6 +19,10 @@ export interface RunRow {
   readonly owner: string;
   readonly started_at: number;
   readonly ended_at: number | null;
+  /** How many processes have opened it. */
+  readonly generation: number;
+  /** Under which number its end was told. */
+  readonly told: number | null;
 }
 
 export interface CallRow {
@@ -36,6 +40,8 @@ export interface CallRow {
   readonly result: string | null;
   /** The commitment of what was put out. */
   readonly output: string | null;
+  /** Under which number its result was told; null when nobody listened. */
+  readonly told: number | null;
 }
 
 export interface GatewaySchema {
@@ -66,4 +72,14 @@ export const GATEWAY_MIGRATIONS: readonly Migration[] = [
     ],
   },
   ...WORKSPACE_MIGRATIONS,
+  {
+    id: 'gateway/0003-told-numbers',
+    statements: (t) => [
+      `alter table gateway_runs add column generation ${t.integer} not null default 1`,
+      `alter table gateway_runs add column told ${t.integer}`,
+      `alter table gateway_calls add column told ${t.integer}`,
+      'create index gateway_calls_told on gateway_calls (run, told) where told is not null',
+      "create index gateway_runs_open on gateway_runs (owner) where state = 'open'",
+    ],
+  },
 ];

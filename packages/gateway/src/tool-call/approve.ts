@@ -4,7 +4,7 @@ import type { ActivePolicies } from '@palyra/policy';
 import type { Clock } from '@palyra/primitives';
 import type { Redactor } from '../redact/create-redactor.ts';
 import { approvedBy, endedWithout } from './attested-approval.ts';
-import { type RefusedCall, refusedBy } from './call-end.ts';
+import { decidedEvent, type RefusedCall, refusedBy } from './call-end.ts';
 import type { CallLedger } from './call-ledger.ts';
 import { policyRequest } from './decide.ts';
 import type { DecidedCall } from './decided-call.ts';
@@ -66,7 +66,7 @@ async function askHuman(
   // On record before anybody is asked, so that the question in the journal is about a call that is there.
   ledger.follow(call);
   await ledger.decided(decision, under);
-  proposed.onEvent?.({ kind: 'decided', decision: 'ask', reason: decision.reason });
+  proposed.onEvent?.(decidedEvent(decision));
   if (deps.unattended === 'deny') {
     return refusedBy('gateway.approval_denied', 'It would be a question, and nobody is there to answer.');
   }

@@ -6,7 +6,7 @@ import type { Redactor } from '../redact/create-redactor.ts';
 import { type CallStatements, callStatements } from '../store/call-statements.ts';
 import type { GatewaySchema } from '../store/gateway-schema.ts';
 import { type AttestedFacts, attestedFacts, knownFacts } from './attested-facts.ts';
-import type { CallEnd, RecordedDecision, RefusedCall } from './call-end.ts';
+import { type CallEnd, decidedEvent, type RecordedDecision, type RefusedCall } from './call-end.ts';
 import { type CallLedger, idsOf, type LastDecision } from './call-ledger.ts';
 import type { OpenedCall } from './decided-call.ts';
 import { outputOf } from './output-of.ts';
@@ -31,8 +31,12 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
     using cleanUp = new DisposableStack();
     cleanUp.defer(() => call.reservation?.free());
     // Also after a question: what is attested of a refusal is the decision that refused, under the policies that made it.
-    if (end.kind === 'refused' && (ledger.last === undefined || end.decision !== undefined))
-      await ledger.decided(decisionOf(end), end.under ?? policy.current());
+    if (end.kind === 'refused' && (ledger.last === undefined || end.decision !== undefined)) {
+      const isFirst = ledger.last === undefined;
+      const decision = decisionOf(end);
+      await ledger.decided(decision, end.under ?? policy.current());
+      if (isFirst) call.proposed.onEvent?.(decidedEvent(shownDecision(decision, redactor.redactText)));
+    }
     const last = ledger.last as LastDecision;
     const output = end.kind === 'executed' ? outputOf(end.result, redactor) : undefined;
     const body = output === undefined ? undefined : await journal.bodies.prepare(canonicalJson(output));
@@ -42,11 +46,16 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
     };
     const result = resultOf(call, end, { last, facts, redact: redactor.redactText });
     const kept = { ...result, attestation: attestedWith(facts) };
+    const place = isKept(end) ? call.proposed.tellAt?.() : undefined;
+    // What is not recorded is not told: whoever waits for what comes after it must not wait for it.
+    using unlessTold = new DisposableStack();
+    unlessTold.defer(() => place?.release());
     const attested = await ledger.attest({
       facts,
       drafts: [{ kind: 'outcome', data: outcomeData(call, end, body) }],
-      steps: endSteps(ledger, end, { statements, kept, body, owner }),
+      steps: endSteps(ledger, end, { statements, kept, body, owner, told: place?.number ?? null }),
     });
+    unlessTold.move();
     if (end.kind === 'refused' && !ledger.hasIntent) call.run.budget.refuse();
     return {
       ...result,
@@ -66,6 +75,11 @@ function decisionOf({ decision, code, message, fix }: RefusedCall): RecordedDeci
       ...(fix === undefined ? {} : { fix }),
     }
   );
+}
+
+function shownDecision(decision: RecordedDecision, redact: Told['redact']): RecordedDecision {
+  const { reason, fix } = decision;
+  return { ...decision, reason: redact(reason), ...(fix === undefined ? {} : { fix: redact(fix) }) };
 }
 
 function outcomeData(call: OpenedCall, end: CallEnd, output: Body | undefined) {
@@ -130,19 +144,24 @@ interface Ending extends Pick<AttestDeps, 'owner'> {
   /** What is told again to the same key. */
   readonly kept: Unattested;
   readonly body: Body | undefined;
+  readonly told: number | null;
+}
+
+/** A question that is open is asked again with the same key: its end is told now, and kept nowhere. */
+function isKept(end: CallEnd): boolean {
+  return end.kind === 'executed' || end.code !== 'gateway.approval_pending';
 }
 
 /** The row that answers the same key again; a refusal has none yet. */
 function endSteps(
   { call, hasIntent }: CallLedger,
   end: CallEnd,
-  { statements: { countRefusal, endCall, insertRefused }, owner, kept, body }: Ending,
+  { statements: { countRefusal, endCall, insertRefused }, owner, kept, body, told: number }: Ending,
 ): readonly Step[] {
-  const told = { result: canonicalJson({ ...kept }), output: body?.commitment ?? null };
+  const told = { result: canonicalJson({ ...kept }), output: body?.commitment ?? null, told: number };
   if (end.kind === 'executed' || hasIntent) return [endCall({ id: call.id, ...told })];
   const counted = countRefusal({ run: call.run.id });
-  // A question that is open is asked again with the same key.
-  if (end.code === 'gateway.approval_pending') return [counted];
+  if (!isKept(end)) return [counted];
   const row = {
     id: call.id,
     run: call.run.id,

@@ -3,6 +3,7 @@ import type { Decision, PolicySet } from '@palyra/policy';
 import { describeError } from '@palyra/primitives';
 import type { ToolRefusal, ToolResult } from '../catalog/tool.ts';
 import type { GatewayErrorCode } from '../gateway-error.ts';
+import type { CallEvent } from './proposed-call.ts';
 
 /** How an attempt ended. */
 export type CallEnd = RefusedCall | { readonly kind: 'executed'; readonly result: Exclude<ToolResult, ToolRefusal> };
@@ -22,6 +23,10 @@ export type RecordedDecision = Pick<Decision, 'kind' | 'policyIds' | 'reason'> &
   readonly reasonCode: string;
   readonly fix?: string;
 };
+
+export function decidedEvent({ kind, policyIds, reasonCode, reason, fix }: RecordedDecision): CallEvent {
+  return { kind: 'decided', decision: kind, policyIds, reasonCode, reason, ...(fix === undefined ? {} : { fix }) };
+}
 
 export function refusedBy(code: GatewayErrorCode, message: string, fix?: string): RefusedCall {
   return { kind: 'refused', code, message, fix };

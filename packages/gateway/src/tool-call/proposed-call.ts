@@ -30,14 +30,33 @@ export interface ProposedCall {
   /** What the caller has read that it should not trust. */
   readonly taints?: readonly string[];
   readonly signal?: AbortSignal;
+  /** Where its result will be told; kept with it, so that it is told under the same number after a restart. */
+  tellAt?(): ToldPlace;
   onEvent?(event: CallEvent): void;
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
+}
+
+/** A place in the order of what is told of a run. */
+export interface ToldPlace {
+  readonly number: number;
+  /** Nothing will be told there. */
+  release(): void;
 }
 
 /** In the order of the life of a call. */
 export type CallEvent =
   | { readonly kind: 'accepted'; readonly callId: CallId }
-  | { readonly kind: 'decided'; readonly decision: 'allow' | 'ask' | 'deny'; readonly reason: string }
+  /** Instead of all others: it was made before, and its result was told at this place. */
+  | { readonly kind: 'repeated'; readonly told: number | null }
+  | {
+      /** The first one; what is decided after an approval is in the result. */
+      readonly kind: 'decided';
+      readonly decision: 'allow' | 'ask' | 'deny';
+      readonly policyIds: readonly string[];
+      readonly reasonCode: string;
+      readonly reason: string;
+      readonly fix?: string;
+    }
   | { readonly kind: 'approval_requested'; readonly approvalId: string; readonly expiresAt: number }
   | { readonly kind: 'approval_decided'; readonly approvalId: string; readonly outcome: string }
   | { readonly kind: 'started' };

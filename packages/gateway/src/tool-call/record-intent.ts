@@ -6,7 +6,7 @@ import { draftsOf } from '../approval-drafts.ts';
 import { callStatements } from '../store/call-statements.ts';
 import type { GatewaySchema } from '../store/gateway-schema.ts';
 import { intendedFacts } from './attested-facts.ts';
-import { type RefusedCall, refusedBy } from './call-end.ts';
+import { decidedEvent, type RefusedCall, refusedBy } from './call-end.ts';
 import { policyRequest } from './decide.ts';
 import type { PermittedCall } from './permitted-call.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
@@ -35,6 +35,7 @@ export function createRecordIntent(deps: RecordIntentDeps): ToolCallSteps['recor
     const changed = changedInTurn(call, deps);
     if (changed !== undefined) return changed;
     const approvalSteps = permit?.steps ?? [];
+    const isFirst = ledger.last === undefined;
     const made = await ledger.underWhat(decision, under);
     const facts = canonicalJson(intendedFacts(call, made) as unknown as JsonValue);
     const row = {
@@ -48,6 +49,7 @@ export function createRecordIntent(deps: RecordIntentDeps): ToolCallSteps['recor
       facts,
       result: null,
       output: null,
+      told: null,
     } as const;
     const recorded = await ledger.intended({
       made,
@@ -59,6 +61,7 @@ export function createRecordIntent(deps: RecordIntentDeps): ToolCallSteps['recor
     });
     if (recorded.kind === 'conflict') return whatConflicts(recorded.step - approvalSteps.length);
     call.reservation?.count();
+    if (isFirst) proposed.onEvent?.(decidedEvent(decision));
     proposed.onEvent?.({ kind: 'started' });
     return { kind: 'passed', call };
   };

@@ -372,7 +372,8 @@ export declare type RunEvent = Message<"palyra.v1.RunEvent"> & {
     case: "proposalAccepted";
   } | {
     /**
-     * The call could not be taken, and nothing of it ran or is on record.
+     * The call could not be taken, and nothing of it ran; or its end could not be recorded, as the error says, and is told
+     * when it is.
      *
      * @generated from field: palyra.v1.ProposalRejected proposal_rejected = 12;
      */

@@ -507,6 +507,47 @@ export declare type WatchRunResponse = Message<"palyra.v1.WatchRunResponse"> & {
 export declare const WatchRunResponseSchema: GenMessage<WatchRunResponse>;
 
 /**
+ * What for which call.
+ *
+ * @generated from message palyra.v1.FeedCallRequest
+ */
+export declare type FeedCallRequest = Message<"palyra.v1.FeedCallRequest"> & {
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 1;
+   */
+  runId: string;
+
+  /**
+   * What the call is sent.
+   *
+   * @generated from field: palyra.v1.CallInput input = 2;
+   */
+  input?: CallInput | undefined;
+};
+
+/**
+ * Describes the message palyra.v1.FeedCallRequest.
+ * Use `create(FeedCallRequestSchema)` to create a new message.
+ */
+export declare const FeedCallRequestSchema: GenMessage<FeedCallRequest>;
+
+/**
+ * It was taken, or the call is over and needs it no more.
+ *
+ * @generated from message palyra.v1.FeedCallResponse
+ */
+export declare type FeedCallResponse = Message<"palyra.v1.FeedCallResponse"> & {
+};
+
+/**
+ * Describes the message palyra.v1.FeedCallResponse.
+ * Use `create(FeedCallResponseSchema)` to create a new message.
+ */
+export declare const FeedCallResponseSchema: GenMessage<FeedCallResponse>;
+
+/**
  * Which call.
  *
  * @generated from message palyra.v1.CancelCallRequest
@@ -1130,6 +1171,17 @@ export declare const RunService: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchRunRequestSchema;
     output: typeof WatchRunResponseSchema;
+  },
+  /**
+   * Feeds a running call, and answers when that was taken: a tool that does not read makes only this wait, not what comes
+   * after it on a RunStream.
+   *
+   * @generated from rpc palyra.v1.RunService.FeedCall
+   */
+  feedCall: {
+    methodKind: "unary";
+    input: typeof FeedCallRequestSchema;
+    output: typeof FeedCallResponseSchema;
   },
   /**
    * Cancels one call.

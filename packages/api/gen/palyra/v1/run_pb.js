@@ -10,7 +10,7 @@ import { file_palyra_v1_call } from "./call_pb.js";
  * Describes the file palyra/v1/run.proto.
  */
 export const file_palyra_v1_run = /*@__PURE__*/
-  fileDesc("ChNwYWx5cmEvdjEvcnVuLnByb3RvEglwYWx5cmEudjEivgIKEFJ1blN0cmVhbVJlcXVlc3QSJAoFc3RhcnQYASABKAsyEy5wYWx5cmEudjEuUnVuU3RhcnRIABImCgZyZXN1bWUYAiABKAsyFC5wYWx5cmEudjEuUnVuUmVzdW1lSAASKgoHcHJvcG9zZRgDIAEoCzIXLnBhbHlyYS52MS5DYWxsUHJvcG9zYWxIABIlCgVpbnB1dBgEIAEoCzIULnBhbHlyYS52MS5DYWxsSW5wdXRIABIsCgtjYW5jZWxfY2FsbBgFIAEoCzIVLnBhbHlyYS52MS5DYWxsQ2FuY2VsSAASKgoKY2FuY2VsX3J1bhgGIAEoCzIULnBhbHlyYS52MS5SdW5DYW5jZWxIABIkCgdlbmRfcnVuGAcgASgLMhEucGFseXJhLnYxLlJ1bkVuZEgAQgkKB21lc3NhZ2UiNwoRUnVuU3RyZWFtUmVzcG9uc2USIgoFZXZlbnQYASABKAsyEy5wYWx5cmEudjEuUnVuRXZlbnQiMQoIUnVuU3RhcnQSEQoJd29ya3NwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkiMwoJUnVuUmVzdW1lEg4KBnJ1bl9pZBgBIAEoCRIWCg5hZnRlcl9zZXF1ZW5jZRgCIAEoBCJhCgxDYWxsUHJvcG9zYWwSCwoDa2V5GAEgASgJEgwKBHRvb2wYAiABKAkSEgoKaW5wdXRfanNvbhgDIAEoCRISCgphZ2VudF9zYXlzGAQgASgJEg4KBnRhaW50cxgFIAMoCSKUAQoJQ2FsbElucHV0EgsKA2tleRgBIAEoCRIOCgRkYXRhGAIgASgMSAASJAoDZW5kGAMgASgLMhUucGFseXJhLnYxLkVuZE9mSW5wdXRIABIpCgZyZXNpemUYBCABKAsyFy5wYWx5cmEudjEuVGVybWluYWxTaXplSAASEAoGc2lnbmFsGAUgASgJSABCBwoFaW5wdXQiDAoKRW5kT2ZJbnB1dCItCgxUZXJtaW5hbFNpemUSDAoEcm93cxgBIAEoDRIPCgdjb2x1bW5zGAIgASgNIhkKCkNhbGxDYW5jZWwSCwoDa2V5GAEgASgJIgsKCVJ1bkNhbmNlbCIICgZSdW5FbmQiOAoPU3RhcnRSdW5SZXF1ZXN0EhEKCXdvcmtzcGFjZRgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJIjYKEFN0YXJ0UnVuUmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkiTAoPQ2FsbFRvb2xSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIpCghwcm9wb3NhbBgCIAEoCzIXLnBhbHlyYS52MS5DYWxsUHJvcG9zYWwiPQoQQ2FsbFRvb2xSZXNwb25zZRIpCgZyZXN1bHQYASABKAsyGS5wYWx5cmEudjEuVG9vbENhbGxSZXN1bHQiOQoPV2F0Y2hSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIWCg5hZnRlcl9zZXF1ZW5jZRgCIAEoBCI2ChBXYXRjaFJ1blJlc3BvbnNlEiIKBWV2ZW50GAEgASgLMhMucGFseXJhLnYxLlJ1bkV2ZW50IjAKEUNhbmNlbENhbGxSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRILCgNrZXkYAiABKAkiFAoSQ2FuY2VsQ2FsbFJlc3BvbnNlIiIKEENhbmNlbFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJIhMKEUNhbmNlbFJ1blJlc3BvbnNlIh8KDUVuZFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJIhAKDkVuZFJ1blJlc3BvbnNlIloKD0xpc3RSdW5zUmVxdWVzdBIRCglwcmluY2lwYWwYASABKAkSEQoJb3Blbl9vbmx5GAIgASgIEg0KBWxpbWl0GAMgASgNEhIKCnBhZ2VfdG9rZW4YBCABKAkiUAoQTGlzdFJ1bnNSZXNwb25zZRIjCgRydW5zGAEgAygLMhUucGFseXJhLnYxLlJ1blN1bW1hcnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIugBCgpSdW5TdW1tYXJ5Eg4KBnJ1bl9pZBgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJEhEKCXByaW5jaXBhbBgDIAEoCRIWCg53b3Jrc3BhY2Vfcm9vdBgEIAEoCRINCgVzdGF0ZRgFIAEoCRINCgVjYWxscxgGIAEoDRIPCgdyZWZ1c2VkGAcgASgNEi4KCnN0YXJ0ZWRfYXQYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEiwKCGVuZGVkX2F0GAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCIfCg1HZXRSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCSJbCg5HZXRSdW5SZXNwb25zZRIiCgNydW4YASABKAsyFS5wYWx5cmEudjEuUnVuU3VtbWFyeRIlCgVjYWxscxgCIAMoCzIWLnBhbHlyYS52MS5DYWxsU3VtbWFyeSLhAQoLQ2FsbFN1bW1hcnkSDwoHY2FsbF9pZBgBIAEoCRIMCgR0b29sGAIgASgJEg8KB3N1bW1hcnkYAyABKAkSKQoIZGVjaXNpb24YBCABKA4yFy5wYWx5cmEudjEuRGVjaXNpb25LaW5kEicKB291dGNvbWUYBSABKA4yFi5wYWx5cmEudjEuT3V0Y29tZUtpbmQSDAoEY29kZRgGIAEoCRIvCgtwcm9wb3NlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHdG9va19tcxgIIAEoBCIhCg5HZXRDYWxsUmVxdWVzdBIPCgdjYWxsX2lkGAEgASgJIqkBCg9HZXRDYWxsUmVzcG9uc2USKQoGcmVzdWx0GAEgASgLMhkucGFseXJhLnYxLlRvb2xDYWxsUmVzdWx0EhEKCXByaW5jaXBhbBgCIAEoCRISCgppbnB1dF9qc29uGAMgASgJEhMKC3JlY29yZF9qc29uGAQgASgJEi8KC3Byb3Bvc2VkX2F0GAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJVCg5VbmRvUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkSDwoHY2FsbF9pZBgCIAEoCRIPCgdkcnlfcnVuGAMgASgIEhEKCXdvcmtzcGFjZRgEIAEoCSJHCg9VbmRvUnVuUmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEiQKBWZpbGVzGAIgAygLMhUucGFseXJhLnYxLlVuZG9uZUZpbGUiOgoKVW5kb25lRmlsZRIMCgRwYXRoGAEgASgJEg4KBnJlc3VsdBgCIAEoCRIOCgZyZWFzb24YAyABKAkiJgoRU3RvcEFnZW50c1JlcXVlc3QSEQoJcHJpbmNpcGFsGAEgASgJIiUKElN0b3BBZ2VudHNSZXNwb25zZRIPCgdydW5faWRzGAEgAygJMs4GCgpSdW5TZXJ2aWNlEkoKCVJ1blN0cmVhbRIbLnBhbHlyYS52MS5SdW5TdHJlYW1SZXF1ZXN0GhwucGFseXJhLnYxLlJ1blN0cmVhbVJlc3BvbnNlKAEwARJDCghTdGFydFJ1bhIaLnBhbHlyYS52MS5TdGFydFJ1blJlcXVlc3QaGy5wYWx5cmEudjEuU3RhcnRSdW5SZXNwb25zZRJDCghDYWxsVG9vbBIaLnBhbHlyYS52MS5DYWxsVG9vbFJlcXVlc3QaGy5wYWx5cmEudjEuQ2FsbFRvb2xSZXNwb25zZRJFCghXYXRjaFJ1bhIaLnBhbHlyYS52MS5XYXRjaFJ1blJlcXVlc3QaGy5wYWx5cmEudjEuV2F0Y2hSdW5SZXNwb25zZTABEkkKCkNhbmNlbENhbGwSHC5wYWx5cmEudjEuQ2FuY2VsQ2FsbFJlcXVlc3QaHS5wYWx5cmEudjEuQ2FuY2VsQ2FsbFJlc3BvbnNlEkYKCUNhbmNlbFJ1bhIbLnBhbHlyYS52MS5DYW5jZWxSdW5SZXF1ZXN0GhwucGFseXJhLnYxLkNhbmNlbFJ1blJlc3BvbnNlEj0KBkVuZFJ1bhIYLnBhbHlyYS52MS5FbmRSdW5SZXF1ZXN0GhkucGFseXJhLnYxLkVuZFJ1blJlc3BvbnNlEkMKCExpc3RSdW5zEhoucGFseXJhLnYxLkxpc3RSdW5zUmVxdWVzdBobLnBhbHlyYS52MS5MaXN0UnVuc1Jlc3BvbnNlEj0KBkdldFJ1bhIYLnBhbHlyYS52MS5HZXRSdW5SZXF1ZXN0GhkucGFseXJhLnYxLkdldFJ1blJlc3BvbnNlEkAKB0dldENhbGwSGS5wYWx5cmEudjEuR2V0Q2FsbFJlcXVlc3QaGi5wYWx5cmEudjEuR2V0Q2FsbFJlc3BvbnNlEkAKB1VuZG9SdW4SGS5wYWx5cmEudjEuVW5kb1J1blJlcXVlc3QaGi5wYWx5cmEudjEuVW5kb1J1blJlc3BvbnNlEkkKClN0b3BBZ2VudHMSHC5wYWx5cmEudjEuU3RvcEFnZW50c1JlcXVlc3QaHS5wYWx5cmEudjEuU3RvcEFnZW50c1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_palyra_v1_call]);
+  fileDesc("ChNwYWx5cmEvdjEvcnVuLnByb3RvEglwYWx5cmEudjEivgIKEFJ1blN0cmVhbVJlcXVlc3QSJAoFc3RhcnQYASABKAsyEy5wYWx5cmEudjEuUnVuU3RhcnRIABImCgZyZXN1bWUYAiABKAsyFC5wYWx5cmEudjEuUnVuUmVzdW1lSAASKgoHcHJvcG9zZRgDIAEoCzIXLnBhbHlyYS52MS5DYWxsUHJvcG9zYWxIABIlCgVpbnB1dBgEIAEoCzIULnBhbHlyYS52MS5DYWxsSW5wdXRIABIsCgtjYW5jZWxfY2FsbBgFIAEoCzIVLnBhbHlyYS52MS5DYWxsQ2FuY2VsSAASKgoKY2FuY2VsX3J1bhgGIAEoCzIULnBhbHlyYS52MS5SdW5DYW5jZWxIABIkCgdlbmRfcnVuGAcgASgLMhEucGFseXJhLnYxLlJ1bkVuZEgAQgkKB21lc3NhZ2UiNwoRUnVuU3RyZWFtUmVzcG9uc2USIgoFZXZlbnQYASABKAsyEy5wYWx5cmEudjEuUnVuRXZlbnQiMQoIUnVuU3RhcnQSEQoJd29ya3NwYWNlGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkiMwoJUnVuUmVzdW1lEg4KBnJ1bl9pZBgBIAEoCRIWCg5hZnRlcl9zZXF1ZW5jZRgCIAEoBCJhCgxDYWxsUHJvcG9zYWwSCwoDa2V5GAEgASgJEgwKBHRvb2wYAiABKAkSEgoKaW5wdXRfanNvbhgDIAEoCRISCgphZ2VudF9zYXlzGAQgASgJEg4KBnRhaW50cxgFIAMoCSKUAQoJQ2FsbElucHV0EgsKA2tleRgBIAEoCRIOCgRkYXRhGAIgASgMSAASJAoDZW5kGAMgASgLMhUucGFseXJhLnYxLkVuZE9mSW5wdXRIABIpCgZyZXNpemUYBCABKAsyFy5wYWx5cmEudjEuVGVybWluYWxTaXplSAASEAoGc2lnbmFsGAUgASgJSABCBwoFaW5wdXQiDAoKRW5kT2ZJbnB1dCItCgxUZXJtaW5hbFNpemUSDAoEcm93cxgBIAEoDRIPCgdjb2x1bW5zGAIgASgNIhkKCkNhbGxDYW5jZWwSCwoDa2V5GAEgASgJIgsKCVJ1bkNhbmNlbCIICgZSdW5FbmQiOAoPU3RhcnRSdW5SZXF1ZXN0EhEKCXdvcmtzcGFjZRgBIAEoCRISCgpzZXNzaW9uX2lkGAIgASgJIjYKEFN0YXJ0UnVuUmVzcG9uc2USDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkiTAoPQ2FsbFRvb2xSZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIpCghwcm9wb3NhbBgCIAEoCzIXLnBhbHlyYS52MS5DYWxsUHJvcG9zYWwiPQoQQ2FsbFRvb2xSZXNwb25zZRIpCgZyZXN1bHQYASABKAsyGS5wYWx5cmEudjEuVG9vbENhbGxSZXN1bHQiOQoPV2F0Y2hSdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIWCg5hZnRlcl9zZXF1ZW5jZRgCIAEoBCI2ChBXYXRjaFJ1blJlc3BvbnNlEiIKBWV2ZW50GAEgASgLMhMucGFseXJhLnYxLlJ1bkV2ZW50IkYKD0ZlZWRDYWxsUmVxdWVzdBIOCgZydW5faWQYASABKAkSIwoFaW5wdXQYAiABKAsyFC5wYWx5cmEudjEuQ2FsbElucHV0IhIKEEZlZWRDYWxsUmVzcG9uc2UiMAoRQ2FuY2VsQ2FsbFJlcXVlc3QSDgoGcnVuX2lkGAEgASgJEgsKA2tleRgCIAEoCSIUChJDYW5jZWxDYWxsUmVzcG9uc2UiIgoQQ2FuY2VsUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkiEwoRQ2FuY2VsUnVuUmVzcG9uc2UiHwoNRW5kUnVuUmVxdWVzdBIOCgZydW5faWQYASABKAkiEAoORW5kUnVuUmVzcG9uc2UiWgoPTGlzdFJ1bnNSZXF1ZXN0EhEKCXByaW5jaXBhbBgBIAEoCRIRCglvcGVuX29ubHkYAiABKAgSDQoFbGltaXQYAyABKA0SEgoKcGFnZV90b2tlbhgEIAEoCSJQChBMaXN0UnVuc1Jlc3BvbnNlEiMKBHJ1bnMYASADKAsyFS5wYWx5cmEudjEuUnVuU3VtbWFyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAki6AEKClJ1blN1bW1hcnkSDgoGcnVuX2lkGAEgASgJEhIKCnNlc3Npb25faWQYAiABKAkSEQoJcHJpbmNpcGFsGAMgASgJEhYKDndvcmtzcGFjZV9yb290GAQgASgJEg0KBXN0YXRlGAUgASgJEg0KBWNhbGxzGAYgASgNEg8KB3JlZnVzZWQYByABKA0SLgoKc3RhcnRlZF9hdBgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLAoIZW5kZWRfYXQYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIh8KDUdldFJ1blJlcXVlc3QSDgoGcnVuX2lkGAEgASgJIlsKDkdldFJ1blJlc3BvbnNlEiIKA3J1bhgBIAEoCzIVLnBhbHlyYS52MS5SdW5TdW1tYXJ5EiUKBWNhbGxzGAIgAygLMhYucGFseXJhLnYxLkNhbGxTdW1tYXJ5IuEBCgtDYWxsU3VtbWFyeRIPCgdjYWxsX2lkGAEgASgJEgwKBHRvb2wYAiABKAkSDwoHc3VtbWFyeRgDIAEoCRIpCghkZWNpc2lvbhgEIAEoDjIXLnBhbHlyYS52MS5EZWNpc2lvbktpbmQSJwoHb3V0Y29tZRgFIAEoDjIWLnBhbHlyYS52MS5PdXRjb21lS2luZBIMCgRjb2RlGAYgASgJEi8KC3Byb3Bvc2VkX2F0GAcgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgd0b29rX21zGAggASgEIiEKDkdldENhbGxSZXF1ZXN0Eg8KB2NhbGxfaWQYASABKAkiqQEKD0dldENhbGxSZXNwb25zZRIpCgZyZXN1bHQYASABKAsyGS5wYWx5cmEudjEuVG9vbENhbGxSZXN1bHQSEQoJcHJpbmNpcGFsGAIgASgJEhIKCmlucHV0X2pzb24YAyABKAkSEwoLcmVjb3JkX2pzb24YBCABKAkSLwoLcHJvcG9zZWRfYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIlUKDlVuZG9SdW5SZXF1ZXN0Eg4KBnJ1bl9pZBgBIAEoCRIPCgdjYWxsX2lkGAIgASgJEg8KB2RyeV9ydW4YAyABKAgSEQoJd29ya3NwYWNlGAQgASgJIkcKD1VuZG9SdW5SZXNwb25zZRIOCgZydW5faWQYASABKAkSJAoFZmlsZXMYAiADKAsyFS5wYWx5cmEudjEuVW5kb25lRmlsZSI6CgpVbmRvbmVGaWxlEgwKBHBhdGgYASABKAkSDgoGcmVzdWx0GAIgASgJEg4KBnJlYXNvbhgDIAEoCSImChFTdG9wQWdlbnRzUmVxdWVzdBIRCglwcmluY2lwYWwYASABKAkiJQoSU3RvcEFnZW50c1Jlc3BvbnNlEg8KB3J1bl9pZHMYASADKAkykwcKClJ1blNlcnZpY2USSgoJUnVuU3RyZWFtEhsucGFseXJhLnYxLlJ1blN0cmVhbVJlcXVlc3QaHC5wYWx5cmEudjEuUnVuU3RyZWFtUmVzcG9uc2UoATABEkMKCFN0YXJ0UnVuEhoucGFseXJhLnYxLlN0YXJ0UnVuUmVxdWVzdBobLnBhbHlyYS52MS5TdGFydFJ1blJlc3BvbnNlEkMKCENhbGxUb29sEhoucGFseXJhLnYxLkNhbGxUb29sUmVxdWVzdBobLnBhbHlyYS52MS5DYWxsVG9vbFJlc3BvbnNlEkUKCFdhdGNoUnVuEhoucGFseXJhLnYxLldhdGNoUnVuUmVxdWVzdBobLnBhbHlyYS52MS5XYXRjaFJ1blJlc3BvbnNlMAESQwoIRmVlZENhbGwSGi5wYWx5cmEudjEuRmVlZENhbGxSZXF1ZXN0GhsucGFseXJhLnYxLkZlZWRDYWxsUmVzcG9uc2USSQoKQ2FuY2VsQ2FsbBIcLnBhbHlyYS52MS5DYW5jZWxDYWxsUmVxdWVzdBodLnBhbHlyYS52MS5DYW5jZWxDYWxsUmVzcG9uc2USRgoJQ2FuY2VsUnVuEhsucGFseXJhLnYxLkNhbmNlbFJ1blJlcXVlc3QaHC5wYWx5cmEudjEuQ2FuY2VsUnVuUmVzcG9uc2USPQoGRW5kUnVuEhgucGFseXJhLnYxLkVuZFJ1blJlcXVlc3QaGS5wYWx5cmEudjEuRW5kUnVuUmVzcG9uc2USQwoITGlzdFJ1bnMSGi5wYWx5cmEudjEuTGlzdFJ1bnNSZXF1ZXN0GhsucGFseXJhLnYxLkxpc3RSdW5zUmVzcG9uc2USPQoGR2V0UnVuEhgucGFseXJhLnYxLkdldFJ1blJlcXVlc3QaGS5wYWx5cmEudjEuR2V0UnVuUmVzcG9uc2USQAoHR2V0Q2FsbBIZLnBhbHlyYS52MS5HZXRDYWxsUmVxdWVzdBoaLnBhbHlyYS52MS5HZXRDYWxsUmVzcG9uc2USQAoHVW5kb1J1bhIZLnBhbHlyYS52MS5VbmRvUnVuUmVxdWVzdBoaLnBhbHlyYS52MS5VbmRvUnVuUmVzcG9uc2USSQoKU3RvcEFnZW50cxIcLnBhbHlyYS52MS5TdG9wQWdlbnRzUmVxdWVzdBodLnBhbHlyYS52MS5TdG9wQWdlbnRzUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_palyra_v1_call]);
 
 /**
  * Describes the message palyra.v1.RunStreamRequest.
@@ -132,137 +132,151 @@ export const WatchRunResponseSchema = /*@__PURE__*/
   messageDesc(file_palyra_v1_run, 16);
 
 /**
+ * Describes the message palyra.v1.FeedCallRequest.
+ * Use `create(FeedCallRequestSchema)` to create a new message.
+ */
+export const FeedCallRequestSchema = /*@__PURE__*/
+  messageDesc(file_palyra_v1_run, 17);
+
+/**
+ * Describes the message palyra.v1.FeedCallResponse.
+ * Use `create(FeedCallResponseSchema)` to create a new message.
+ */
+export const FeedCallResponseSchema = /*@__PURE__*/
+  messageDesc(file_palyra_v1_run, 18);
+
+/**
  * Describes the message palyra.v1.CancelCallRequest.
  * Use `create(CancelCallRequestSchema)` to create a new message.
  */
 export const CancelCallRequestSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 17);
+  messageDesc(file_palyra_v1_run, 19);
 
 /**
  * Describes the message palyra.v1.CancelCallResponse.
  * Use `create(CancelCallResponseSchema)` to create a new message.
  */
 export const CancelCallResponseSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 18);
+  messageDesc(file_palyra_v1_run, 20);
 
 /**
  * Describes the message palyra.v1.CancelRunRequest.
  * Use `create(CancelRunRequestSchema)` to create a new message.
  */
 export const CancelRunRequestSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 19);
+  messageDesc(file_palyra_v1_run, 21);
 
 /**
  * Describes the message palyra.v1.CancelRunResponse.
  * Use `create(CancelRunResponseSchema)` to create a new message.
  */
 export const CancelRunResponseSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 20);
+  messageDesc(file_palyra_v1_run, 22);
 
 /**
  * Describes the message palyra.v1.EndRunRequest.
  * Use `create(EndRunRequestSchema)` to create a new message.
  */
 export const EndRunRequestSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 21);
+  messageDesc(file_palyra_v1_run, 23);
 
 /**
  * Describes the message palyra.v1.EndRunResponse.
  * Use `create(EndRunResponseSchema)` to create a new message.
  */
 export const EndRunResponseSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 22);
+  messageDesc(file_palyra_v1_run, 24);
 
 /**
  * Describes the message palyra.v1.ListRunsRequest.
  * Use `create(ListRunsRequestSchema)` to create a new message.
  */
 export const ListRunsRequestSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 23);
+  messageDesc(file_palyra_v1_run, 25);
 
 /**
  * Describes the message palyra.v1.ListRunsResponse.
  * Use `create(ListRunsResponseSchema)` to create a new message.
  */
 export const ListRunsResponseSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 24);
+  messageDesc(file_palyra_v1_run, 26);
 
 /**
  * Describes the message palyra.v1.RunSummary.
  * Use `create(RunSummarySchema)` to create a new message.
  */
 export const RunSummarySchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 25);
+  messageDesc(file_palyra_v1_run, 27);
 
 /**
  * Describes the message palyra.v1.GetRunRequest.
  * Use `create(GetRunRequestSchema)` to create a new message.
  */
 export const GetRunRequestSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 26);
+  messageDesc(file_palyra_v1_run, 28);
 
 /**
  * Describes the message palyra.v1.GetRunResponse.
  * Use `create(GetRunResponseSchema)` to create a new message.
  */
 export const GetRunResponseSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 27);
+  messageDesc(file_palyra_v1_run, 29);
 
 /**
  * Describes the message palyra.v1.CallSummary.
  * Use `create(CallSummarySchema)` to create a new message.
  */
 export const CallSummarySchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 28);
+  messageDesc(file_palyra_v1_run, 30);
 
 /**
  * Describes the message palyra.v1.GetCallRequest.
  * Use `create(GetCallRequestSchema)` to create a new message.
  */
 export const GetCallRequestSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 29);
+  messageDesc(file_palyra_v1_run, 31);
 
 /**
  * Describes the message palyra.v1.GetCallResponse.
  * Use `create(GetCallResponseSchema)` to create a new message.
  */
 export const GetCallResponseSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 30);
+  messageDesc(file_palyra_v1_run, 32);
 
 /**
  * Describes the message palyra.v1.UndoRunRequest.
  * Use `create(UndoRunRequestSchema)` to create a new message.
  */
 export const UndoRunRequestSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 31);
+  messageDesc(file_palyra_v1_run, 33);
 
 /**
  * Describes the message palyra.v1.UndoRunResponse.
  * Use `create(UndoRunResponseSchema)` to create a new message.
  */
 export const UndoRunResponseSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 32);
+  messageDesc(file_palyra_v1_run, 34);
 
 /**
  * Describes the message palyra.v1.UndoneFile.
  * Use `create(UndoneFileSchema)` to create a new message.
  */
 export const UndoneFileSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 33);
+  messageDesc(file_palyra_v1_run, 35);
 
 /**
  * Describes the message palyra.v1.StopAgentsRequest.
  * Use `create(StopAgentsRequestSchema)` to create a new message.
  */
 export const StopAgentsRequestSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 34);
+  messageDesc(file_palyra_v1_run, 36);
 
 /**
  * Describes the message palyra.v1.StopAgentsResponse.
  * Use `create(StopAgentsResponseSchema)` to create a new message.
  */
 export const StopAgentsResponseSchema = /*@__PURE__*/
-  messageDesc(file_palyra_v1_run, 35);
+  messageDesc(file_palyra_v1_run, 37);
 
 /**
  * Runs and their calls, for agents. A run belongs to the credential that began it; nobody else finds it, operators excepted.

@@ -1,0 +1,90 @@
+import type { CallEvent, Run, ToolCallResult } from '@palyra/gateway';
+import type { Clock } from '@palyra/primitives';
+import type { SentInput } from './call-input.ts';
+import type { EventRing, HeldPlaces } from './event-ring.ts';
+import { endOfCall, type Happening } from './run-event.ts';
+import type { Proposal } from './run-hub.ts';
+import type { SlowReaders } from './slow-readers.ts';
+
+export interface TellCallDeps {
+  readonly ring: EventRing;
+  readonly readers: SlowReaders;
+  readonly clock: Clock;
+  /** Where whoever proposes it began to listen. */
+  readonly after: number;
+  /** Cancels it. */
+  readonly signal: AbortSignal;
+  readonly attached: AsyncIterable<SentInput>;
+}
+
+/** A result and its attestation, which follows it directly. */
+const PLACES_OF_A_CALL = 2;
+const MOST_IN_A_PIECE = 64 * 1024;
+
+/** Makes a call, and tells all of it as it happens. Resolves and throws as the gateway's `call` does. */
+export async function tellCall(
+  run: Pick<Run, 'call'>,
+  { key, ...proposal }: Proposal,
+  { ring, readers, clock, after, signal, attached }: TellCallDeps,
+): Promise<ToolCallResult> {
+  let id = '';
+  let place: HeldPlaces | undefined;
+  let repeated: Extract<CallEvent, { readonly kind: 'repeated' }> | undefined;
+  const offsets = { stdout: 0, stderr: 0 };
+  const said = (happened: Happening) => ({ time: clock.now(), call: { id, key }, happened });
+  const tell = (happened: Happening) => ring.push(said(happened), 'passing');
+
+  const tellEvent = (event: CallEvent): void => {
+    switch (event.kind) {
+      case 'accepted':
+        id = event.callId;
+        return tell({ kind: 'accepted', tool: proposal.tool });
+      case 'repeated':
+        repeated = event;
+        return;
+      case 'decided':
+      case 'approval_requested':
+      case 'approval_decided':
+      case 'started':
+        return tell(event);
+    }
+  };
+  const tellEnd = (result: ToolCallResult): void => {
+    id = result.call_id;
+    const end = endOfCall(result);
+    // Durable under these very numbers.
+    if (place !== undefined) return place.fill(end.map(said), 'stored');
+    // Whoever listens from before its end is told of it there.
+    if (repeated !== undefined && repeated.told !== null && repeated.told > after) return;
+    for (const happened of end) ring.push(said(happened), repeated === undefined ? 'only_here' : 'passing');
+  };
+
+  try {
+    const result = await run.call({
+      ...proposal,
+      key,
+      signal,
+      attached,
+      onEvent: tellEvent,
+      async onOutput(stream, bytes) {
+        for (let from = 0; from < bytes.length; from += MOST_IN_A_PIECE) {
+          // A copy: what is kept would else keep the buffer that it came in, or change with it.
+          const piece = new Uint8Array(bytes.subarray(from, from + MOST_IN_A_PIECE));
+          tell({ kind: 'output', stream, bytes: piece, offset: offsets[stream] });
+          offsets[stream] += piece.length;
+          await readers.caughtUp(signal);
+        }
+      },
+      tellAt() {
+        place = ring.hold(PLACES_OF_A_CALL);
+        return place;
+      },
+    } as Parameters<Run['call']>[0]);
+    tellEnd(result);
+    return result;
+  } catch (error) {
+    place?.release();
+    tell({ kind: 'rejected', error });
+    throw error;
+  }
+}

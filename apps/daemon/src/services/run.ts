@@ -1,0 +1,106 @@
+import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
+import type { CallProposal, RunService } from '@palyra/api';
+import { type Caller, type Gateway, GatewayError, type Run, type Workspace } from '@palyra/gateway';
+import { parseId } from '@palyra/primitives';
+import { type AuthenticatedPeer, peerOf } from '../interceptors/peer-context.ts';
+import type { RunHubs } from '../runs/run-hubs.ts';
+import { callerOf } from '../wire/caller-of.ts';
+import { proposalOf, sentInputOf } from '../wire/proposal.ts';
+import { wireRunEvent } from '../wire/run-event.ts';
+import { wireToolCallResult } from '../wire/tool-call-result.ts';
+import { mayManageRuns, mayReadRuns } from './human-peer.ts';
+import { isOwn, knownRun } from './known-run.ts';
+import { createRunStream } from './run-stream.ts';
+
+export interface RunServiceDeps {
+  readonly gateway: Gateway;
+  readonly hubs: RunHubs;
+  /** One of the registry, by its path, a path inside it, its id, or nothing. Throws when the peer has none such. */
+  workspaceFor(peer: AuthenticatedPeer, text: string): Promise<Workspace>;
+  /** How much of this peer passes through here, and who is protected from whom. */
+  placeOf(peer: AuthenticatedPeer): Pick<Caller, 'coverage' | 'separation'>;
+}
+
+/** The part of the service that makes calls. */
+export type RunCalls = Pick<
+  ServiceImpl<typeof RunService>,
+  'runStream' | 'startRun' | 'callTool' | 'watchRun' | 'feedCall' | 'cancelCall' | 'cancelRun' | 'endRun'
+>;
+
+export function createRunCalls(deps: RunServiceDeps): RunCalls {
+  const { gateway, hubs } = deps;
+  const callerIn = (context: HandlerContext): Caller => {
+    const peer = peerOf(context);
+    return callerOf(peer, deps.placeOf(peer));
+  };
+  const start = async (context: HandlerContext, request: StartedWith): Promise<Run> => {
+    const peer = peerOf(context);
+    const workspace = await deps.workspaceFor(peer, request.workspace);
+    const session = request.sessionId === '' ? {} : { session: parseId('session', request.sessionId) };
+    return gateway.startRun(callerOf(peer, deps.placeOf(peer)), { workspace, ...session });
+  };
+  const resume = (context: HandlerContext, runId: string) =>
+    gateway.resumeRun(callerIn(context), parseId('run', runId));
+
+  return {
+    runStream: createRunStream({ ...deps, start, resume }),
+    async startRun(request, context) {
+      const run = await start(context, request);
+      hubs.of(run);
+      hubs.attend(run.id).leave();
+      return { runId: run.id, sessionId: run.session };
+    },
+    async callTool({ runId, proposal }, context) {
+      const run = await resume(context, runId);
+      using _here = hubs.attend(run.id);
+      const result = await hubs.of(run).propose(run, proposalOf(withKey(proposal)), 0);
+      return { result: wireToolCallResult(result) };
+    },
+    async *watchRun({ runId, afterSequence }, context) {
+      const peer = peerOf(context);
+      const run = await knownRun(gateway, parseId('run', runId), { peer, may: mayReadRuns });
+      const { signal } = context;
+      using _here = isOwn(run, peer) && run.end === undefined ? hubs.attend(run.id) : undefined;
+      const events = await hubs.events(run, { after: Number(afterSequence), signal, isWaitedFor: false });
+      for await (const event of events) yield { event: wireRunEvent(event) };
+    },
+    async feedCall({ runId, input }, context) {
+      const run = await resume(context, runId);
+      using _here = hubs.attend(run.id);
+      const sent = sentInputOf(input);
+      await hubs.of(run).send(sent.key, sent.input);
+      return {};
+    },
+    async cancelCall({ runId, key }, context) {
+      const peer = peerOf(context);
+      const run = await knownRun(gateway, parseId('run', runId), { peer, may: mayManageRuns });
+      if (run.end === undefined) hubs.of(await gateway.adoptRun(run.id)).cancelCall(key);
+      return {};
+    },
+    async cancelRun({ runId }, context) {
+      const peer = peerOf(context);
+      const run = await knownRun(gateway, parseId('run', runId), { peer, may: mayManageRuns });
+      if (run.end !== undefined) throw new GatewayError('gateway.run_ended', 'The run is over.');
+      const adopted = await gateway.adoptRun(run.id);
+      hubs.of(adopted);
+      await adopted.cancel();
+      return {};
+    },
+    async endRun({ runId }, context) {
+      const run = await resume(context, runId);
+      hubs.of(run);
+      await run.end();
+      return {};
+    },
+  };
+}
+
+interface StartedWith {
+  readonly workspace: string;
+  readonly sessionId: string;
+}
+
+/** A call that nobody will ask for again still has a name, by which it is told. */
+function withKey(proposal: CallProposal | undefined): CallProposal | undefined {
+  return proposal === undefined || proposal.key !== '' ? proposal : { ...proposal, key: crypto.randomUUID() };
+}
