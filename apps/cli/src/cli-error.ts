@@ -2,6 +2,8 @@ import { AppError } from '@palyra/primitives';
 
 /** Codes are API: add one, never rename one. */
 export const CLI_ERRORS = {
+  'cli.answer_refused': 'An answer to a question does not count.',
+  'cli.answered_already': 'The question was answered, or changed, before.',
   'cli.ambiguous_id': 'Several ids end in what was typed.',
   'cli.daemon_failed': 'palyrad was started and does not listen.',
   'cli.daemon_not_running': 'palyrad does not run on this home.',
@@ -18,13 +20,13 @@ export const CLI_ERRORS = {
   'cli.not_available': 'What was asked for is not built yet.',
   'cli.not_found': 'There is nothing with the id that was typed.',
   'cli.not_confirmed': 'A person was to confirm it and did not, or there was none to ask.',
-  'cli.draft_differs': 'palyrad wants something signed that was not answered.',
   'cli.not_understood': 'palyrad says something in a form that this version does not know.',
   'cli.output_failed': 'The output could not be written.',
   'cli.preset_differs': 'The home has another policy preset than the one that was asked for.',
   'cli.secret_in_arguments': 'A value that may be secret was given where others can see it.',
   'cli.too_many_arguments': 'The command takes fewer arguments.',
   'cli.unknown_command': 'There is no such command.',
+  'cli.workspace_unknown': 'The folder is not one that agents may work in.',
   'cli.unknown_option': 'The command has no such option.',
 } as const;
 

@@ -27,6 +27,8 @@ export interface CommandDefinition {
   readonly details?: string;
   readonly arguments?: readonly ArgumentDefinition[];
   readonly options?: readonly OptionDefinition[];
+  /** Another name of a command that stands beside it; not in the list of `--help`. */
+  readonly isAlias?: true;
   /** For commands that pass on another program's exit code: ours are this much higher, so that a script can tell them apart. */
   readonly ownExitsFrom?: number;
   run(input: CommandInput, context: CommandContext): Promise<CommandResult>;
@@ -74,6 +76,8 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** `--json`: what goes to standard output is one document, and the command does not write there by itself. */
   readonly asJson: boolean;
+  /** How wide the screen is; undefined where nobody looks at one. */
+  columns(): number | undefined;
   /** The streams themselves, for the few commands that pass on what another program writes as it comes. */
   openOutput(): ProgramOutput;
   /** From here on signals go to the listener and end nothing, until it is released. */
@@ -106,6 +110,8 @@ export interface CommandResult {
   render(paint: Paint): string;
   /** Sentences for a person on standard error; a program finds them in `json`. */
   readonly warnings?: readonly string[];
+  /** For a person, on standard error, after everything else. Made safe already. */
+  readonly trailer?: string;
   /** In the place of both, for what may be too long to hold: it goes out as it comes, to people and programs alike. */
   readonly stream?: AsyncIterable<string>;
   /** In the place of what is rendered where no person reads it: a pipe or a file gets them as they are. */

@@ -29,6 +29,8 @@ export type ExitCode = (typeof EXIT_CODES)[keyof typeof EXIT_CODES];
 /** Whole codes, or prefixes that end in a dot; the longest that matches decides. */
 const EXITS: Readonly<Record<string, ExitCode>> = {
   'cli.': EXIT_CODES.usage,
+  'cli.answer_refused': EXIT_CODES.denied,
+  'cli.answered_already': EXIT_CODES.conflict,
   'cli.daemon_failed': EXIT_CODES.unreachable,
   'cli.daemon_not_running': EXIT_CODES.unreachable,
   'cli.file_exists': EXIT_CODES.conflict,
@@ -37,6 +39,8 @@ const EXITS: Readonly<Record<string, ExitCode>> = {
   'cli.not_confirmed': EXIT_CODES.refused_by_human,
   'cli.output_failed': EXIT_CODES.internal,
   'cli.preset_differs': EXIT_CODES.conflict,
+  'cli.not_available': EXIT_CODES.unenforceable,
+  'cli.workspace_unknown': EXIT_CODES.refused,
   'config.': EXIT_CODES.usage,
   'config.file_exists': EXIT_CODES.conflict,
   'config.write_failed': EXIT_CODES.internal,

@@ -31,7 +31,12 @@ function refusal(line: string): readonly [string, string, string | undefined] {
 test.each(['config show', '--json config show', 'config --json show', 'config show --json'])(
   'global options may stand anywhere: %s',
   (line) => {
-    expect(parse(line)).toEqual({ kind: 'run', command: show, input: { arguments: [], rest: [], options: {} }, home: undefined });
+    expect(parse(line)).toEqual({
+      kind: 'run',
+      command: show,
+      input: { arguments: [], rest: [], options: {} },
+      home: undefined,
+    });
   },
 );
 

@@ -12,7 +12,7 @@ import { writeOutput } from './write-output.ts';
 
 /** The process as values, so that a test can be the process. */
 export interface CliProcess
-  extends Omit<CommandContext, 'home' | 'terminal' | 'asJson' | 'openOutput' | 'takeSignals'>,
+  extends Omit<CommandContext, 'home' | 'terminal' | 'asJson' | 'openOutput' | 'columns' | 'takeSignals'>,
     Partial<Pick<CommandContext, 'takeSignals'>> {
   readonly argv: readonly string[];
   readonly version: string;
@@ -83,6 +83,7 @@ async function runCommand(
       terminal: terminal?.terminal,
       asJson: wantsJson(cli.argv),
       openOutput: () => cli,
+      columns: () => (cli.stdout.isTTY === true ? cli.stdout.columns : undefined),
       takeSignals: cli.takeSignals ?? (() => ({ release: () => undefined })),
     });
   } finally {
@@ -112,7 +113,7 @@ async function print(output: Output, { cli, asJson }: PrintContext): Promise<voi
   const warnings = (output.warnings ?? []).map((sentence) => renderWarning(sentence, paint));
   const raw = cli.stdout.isTTY === true ? undefined : output.bytes;
   await writeOutput(cli.stdout, raw ?? output.render(paintFor(cli.stdout, cli)));
-  await writeOutput(cli.stderr, warnings.join(''));
+  await writeOutput(cli.stderr, `${warnings.join('')}${output.trailer ?? ''}`);
 }
 
 async function printStream(stream: AsyncIterable<string>, cli: CliProcess): Promise<void> {

@@ -1,7 +1,7 @@
+import type { ApprovalAnswer } from '@palyra/client';
 import type { Paint } from '../render/paint.ts';
 import { renderQuestion, SCOPE_NAMES } from './render-question.ts';
 import type { Scope, ShownPrompt } from './shown-prompt.ts';
-import type { Answer } from './sign-answer.ts';
 
 /** One question as the inbox knows it. */
 export interface InboxQuestion {
@@ -27,7 +27,7 @@ export interface InboxDeps {
   columns(): number;
   now(): number;
   /** Says what became of it, in a line. What it throws is shown, and the question stays. */
-  answer(question: InboxQuestion, answer: Answer): Promise<string>;
+  answer(question: InboxQuestion, answer: ApprovalAnswer): Promise<string>;
   askReason(): Promise<string>;
 }
 
@@ -56,7 +56,7 @@ export function createInbox(deps: InboxDeps): Inbox {
     shown = next === undefined ? undefined : { question: next, at: deps.now() };
     write(next === undefined ? waitingLine(open.size, paint) : questionText(next, open.size, deps));
   };
-  const answerShown = async (question: InboxQuestion, answer: Answer) => {
+  const answerShown = async (question: InboxQuestion, answer: ApprovalAnswer) => {
     isAnswering = true;
     try {
       const said = await deps.answer(question, answer);

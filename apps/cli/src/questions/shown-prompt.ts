@@ -1,4 +1,4 @@
-import { canonicalJson, type JsonValue, parseJson, type Sha256Hex, sha256OfParts } from '@palyra/primitives';
+import type { JsonObject } from '@palyra/primitives';
 import { CliError } from '../cli-error.ts';
 
 export type Scope = 'once' | 'session' | 'timeboxed' | 'always';
@@ -35,16 +35,11 @@ export interface ShownPrompt {
 }
 
 const FORMAT = 'palyra.prompt/1';
-const DOMAIN = 'palyra/approval-prompt/v1';
 
 /** Throws `cli.not_understood`: what cannot be shown whole is not answered here. */
-export function readPrompt(json: string): { readonly prompt: ShownPrompt; readonly digest: Sha256Hex } {
-  const value = parseJson(json) as JsonValue & { readonly format?: unknown };
-  if (value === null || typeof value !== 'object' || value.format !== FORMAT) {
-    throw new CliError('cli.not_understood', 'The question is in a form that this version does not know.', {
-      fix: 'Use a palyra that is as new as palyrad.',
-    });
-  }
-  // SECURITY: T-46 — of what is shown here, whatever the server says the digest is.
-  return { prompt: value as unknown as ShownPrompt, digest: sha256OfParts(DOMAIN, [canonicalJson(value)]) };
+export function readPrompt(prompt: JsonObject): ShownPrompt {
+  if (prompt['format'] === FORMAT) return prompt as unknown as ShownPrompt;
+  throw new CliError('cli.not_understood', 'The question is in a form that this version does not know.', {
+    fix: 'Use a palyra that is as new as palyrad.',
+  });
 }

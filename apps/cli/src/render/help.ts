@@ -26,8 +26,9 @@ export const GLOBAL_OPTIONS: readonly (readonly [flags: string, summary: string]
 const SCREEN_LINES = 23;
 const SCREEN_COLUMNS = 80;
 
-export function renderHelp(input: HelpInput, paint: Paint): string {
-  const { topic } = input;
+export function renderHelp(given: HelpInput, paint: Paint): string {
+  const { topic } = given;
+  const input = { ...given, commands: given.commands.filter(({ isAlias }) => isAlias !== true) };
   switch (topic.kind) {
     case 'program':
       return programHelp(input, paint);

@@ -1,0 +1,102 @@
+import type { Run } from '@palyra/client';
+import { CliError } from '../cli-error.ts';
+import type { CommandContext, CommandDefinition, CommandInput } from '../command.ts';
+import { OWN_EXITS } from '../exec/exit-of-outcome.ts';
+import { type CommandToRun, runCommand } from '../exec/run-command.ts';
+import { resolvePath } from '../find-home.ts';
+import { durationOf } from '../option-values.ts';
+import { withDaemon } from '../reach-daemon.ts';
+import { startRunHere } from '../workspace-here.ts';
+
+/** `palyra exec -- git status`: decided, asked about if need be, in the box, attested. */
+export const exec: CommandDefinition = {
+  name: 'exec',
+  group: 'Agents',
+  summary: 'Run one command through policy and sandbox',
+  details:
+    'Runs the command in the box (Tier C): it can read and write this workspace and nothing else, and reaches no ' +
+    'network. Input, output, signals and the size of the terminal are passed on as they come. Exits as the command ' +
+    'does; where Palyra refuses, with 240 and more (246 by policy or sandbox, 249 by a human). Proposes as the local ' +
+    'agent; never reads your own credential.',
+  arguments: [
+    { name: 'COMMAND', summary: 'The program and its arguments, after --', isRequired: true, isVariadic: true },
+  ],
+  options: [
+    { flags: '--sandbox <KIND>', summary: 'strict: the box (the default); limits: no wall, asked about' },
+    { flags: '--net <WHERE>', summary: 'off (the default), or HOST,HOST:PORT,...' },
+    { flags: '--cwd <DIR>', summary: 'Where it runs; here unless told' },
+    { flags: '--env <NAME=VALUE>', summary: 'A variable for it; may be given again', isRepeatable: true },
+    { flags: '--timeout <TIME>', summary: 'How long it may take, such as 30s' },
+    { flags: '--no-stdin', summary: 'It reads nothing' },
+    { flags: '--no-tty', summary: 'Pipes, even at a terminal' },
+  ],
+  ownExitsFrom: OWN_EXITS,
+  async run(input, context) {
+    const command = commandOf(input, context);
+    return withDaemon(context, 'agent', async (reached) => {
+      const run = await startRunHere(reached, command.cwd, context);
+      try {
+        return await runCommand(run, command, context);
+      } finally {
+        await leave(run);
+      }
+    });
+  },
+};
+
+/** As people know it from other tools. */
+export const run: CommandDefinition = { ...exec, name: 'run', isAlias: true };
+
+/** What ran is on record already: nobody waits for a palyrad that is gone. */
+async function leave(started: Run): Promise<void> {
+  await started.end().catch(() => undefined);
+}
+
+function commandOf({ rest, options }: CommandInput, context: CommandContext): CommandToRun {
+  const timeoutMs = durationOf(options['timeout'], '--timeout');
+  const network = networkOf(options['net']);
+  return {
+    argv: rest,
+    cwd: typeof options['cwd'] === 'string' ? resolvePath(options['cwd'], context) : context.workingDirectory(),
+    ...(options['sandbox'] === undefined ? {} : { sandbox: sandboxOf(options['sandbox']) }),
+    ...(network === undefined ? {} : { network }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    environment: environmentOf(options['env']),
+    stdin: options['stdin'] !== false,
+    tty: options['tty'] !== false,
+  };
+}
+
+function sandboxOf(typed: unknown): 'strict' | 'limits' {
+  if (typed === 'strict' || typed === 'limits') return typed;
+  throw new CliError('cli.invalid_option', '--sandbox takes strict or limits.', {
+    fix: 'Leave it out for the box (strict).',
+  });
+}
+
+/** Undefined: as the operator configured it, which is no network unless told. */
+function networkOf(typed: unknown): readonly string[] | undefined {
+  if (typed === undefined) return undefined;
+  if (typed === 'off') return [];
+  if (typed === 'ask' || typed === 'open') {
+    throw new CliError('cli.not_available', `--net ${typed} needs the egress proxy, which is not built yet.`, {
+      fix: 'Use --net off.',
+    });
+  }
+  const hosts = typeof typed === 'string' ? typed.split(',').filter((host) => host !== '') : [];
+  if (hosts.length > 0) return hosts;
+  throw new CliError('cli.invalid_option', '--net takes off, or hosts.', {
+    fix: 'Write --net example.org,10.0.0.1:443.',
+  });
+}
+
+function environmentOf(typed: unknown): Readonly<Record<string, string>> {
+  const pairs = Array.isArray(typed) ? (typed as readonly string[]) : [];
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const [, name, value] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(pair) ?? [];
+      if (name !== undefined && value !== undefined) return [name, value];
+      throw new CliError('cli.invalid_option', '--env takes NAME=VALUE.', { fix: 'Write --env CI=1.' });
+    }),
+  );
+}

@@ -1,0 +1,88 @@
+import type { CallRecord } from '@palyra/client';
+import type { JsonObject, JsonValue } from '@palyra/primitives';
+import type { CommandDefinition } from '../command.ts';
+import { withDaemon } from '../reach-daemon.ts';
+import type { Paint } from '../render/paint.ts';
+import { safeText } from '../render/safe-text.ts';
+import { wrap } from '../render/wrap.ts';
+
+/** One page on one call. */
+export const why: CommandDefinition = {
+  name: 'why',
+  group: 'Agents',
+  summary: 'Explain one call: policy, approver, box, proof',
+  arguments: [{ name: 'CALL', summary: 'Its id, or the last 4 characters or more', isRequired: true }],
+  async run({ arguments: [id = ''] }, context) {
+    return withDaemon(context, 'operator', async ({ client }) => {
+      const record = await client.runs.getCall(id);
+      return { json: record, render: (paint) => renderRecord(record, paint, context.columns() ?? 100) };
+    });
+  },
+};
+
+const LABEL = 12;
+
+function renderRecord(
+  { result, principal, proposed_at: at, input, record }: CallRecord,
+  paint: Paint,
+  columns: number,
+): string {
+  const { decision, approval, outcome, attestation } = result;
+  const field = (name: string, text: string | undefined) =>
+    text === undefined || text === ''
+      ? []
+      : wrap(safeText(text), Math.max(30, columns - LABEL - 1)).map(
+          (line, row) => `${paint('faint', (row === 0 ? name : '').padEnd(LABEL))} ${line}`,
+        );
+  const lines = [
+    paint('title', `${result.tool} ${result.call_id}`),
+    ...field('asked by', `${principal}${at === undefined ? '' : ` at ${at}`}`),
+    ...field('input', input === undefined ? '(erased)' : JSON.stringify(input)),
+    ...field('policy', `${decision.kind} by ${decision.policy_ids.join(', ')}: ${decision.reason}`),
+    ...policyTexts(record).flatMap((text) => field('', text)),
+    ...(approval === undefined
+      ? field('approval', 'nobody was asked')
+      : field(
+          'approval',
+          `${approval.outcome} by ${approval.decided_by ?? 'nobody'}, ${approval.scope ?? ''} ${approval.assurance ?? ''}`,
+        )),
+    ...field(
+      'outcome',
+      [
+        outcome.kind,
+        outcome.exit_code === undefined ? '' : `exit ${outcome.exit_code}`,
+        outcome.kind === 'completed' ? '' : `${outcome.code}: ${outcome.message}`,
+      ]
+        .filter((part) => part !== '')
+        .join(', '),
+    ),
+    ...field(
+      'ran in',
+      `${attestation.executor}, enforcement ${attestation.sandbox_enforcement}, coverage ${attestation.coverage}`,
+    ),
+    ...recordFields(record).flatMap(([name, text]) => field(name, text)),
+    ...field(
+      'proof',
+      `entry ${attestation.journal_seq}, attestation ${attestation.attestation_id}, execution ${attestation.execution_sha256}`,
+    ),
+    ...field('verify', 'palyra verify HOME, or palyra journal bundle for somebody else'),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function policyTexts(record: JsonValue | undefined): readonly string[] {
+  const texts = (record as JsonObject | undefined)?.['policies'];
+  if (!Array.isArray(texts)) return [];
+  return (texts as readonly JsonObject[]).map(({ text }) => (typeof text === 'string' ? text : ''));
+}
+
+/** What else the record has, under its own names. */
+function recordFields(record: JsonValue | undefined): readonly (readonly [string, string])[] {
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) return [];
+  return Object.entries(record as JsonObject)
+    .filter(([name]) => name !== 'policies')
+    .map(([name, value]) => [
+      name.replaceAll('_', ' ').slice(0, LABEL),
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]);
+}

@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Client, LocalCredential } from '@palyra/client';
+import type { HomeLayout } from '@palyra/config';
+import { CliError } from './cli-error.ts';
+import type { CommandContext } from './command.ts';
+import { findHome } from './find-home.ts';
+import { makeHome } from './make-home.ts';
+import { ensureDaemon, findRunning } from './start-daemon.ts';
+
+export interface Reached {
+  readonly client: Client;
+  readonly home: HomeLayout;
+  /** The home was made by this very command: whoever did that is its operator. */
+  readonly isNewHome: boolean;
+}
+
+/**
+ * For one command. The home is made and palyrad is started where there is none.
+ * SECURITY: T-40 — `operator` only for what a person does: `exec`, `tool call` and everything an agent starts is `agent`.
+ */
+export async function withDaemon<Result>(
+  context: CommandContext,
+  as: LocalCredential,
+  act: (reached: Reached) => Promise<Result>,
+): Promise<Result> {
+  return connected(await startHere(context), as, act);
+}
+
+/** The same for what goes on after the command has answered: the connection ends with the lines. */
+export async function* linesFromDaemon(
+  context: CommandContext,
+  as: LocalCredential,
+  tell: (reached: Reached) => AsyncIterable<string>,
+): AsyncGenerator<string> {
+  const found = await startHere(context);
+  const { connect } = await import('@palyra/client');
+  using client = await connect({ home: found.home.root, as });
+  yield* tell({ ...found, client });
+}
+
+async function startHere(context: CommandContext): Promise<Omit<Reached, 'client'>> {
+  const { home } = findHome(context);
+  const isNewHome = !existsSync(join(home.identity, 'local-agent'));
+  if (isNewHome) {
+    context.terminal?.progress('Making a home ...');
+    await makeHome(context);
+  }
+  await ensureDaemon(home, { idleExit: true }, context);
+  return { home, isNewHome };
+}
+
+/** The same for what makes no sense when palyrad does not run. Throws `cli.daemon_not_running`. */
+export async function withRunningDaemon<Result>(
+  context: CommandContext,
+  as: LocalCredential,
+  act: (reached: Reached) => Promise<Result>,
+): Promise<Result> {
+  const { home } = findHome(context);
+  if ((await findRunning(home)) === undefined) {
+    throw new CliError('cli.daemon_not_running', `palyrad does not run on ${home.root}.`, {
+      fix: 'Start it with `palyra up`, or name another home with --home DIR.',
+    });
+  }
+  return connected({ home, isNewHome: false }, as, act);
+}
+
+async function connected<Result>(
+  found: Omit<Reached, 'client'>,
+  as: LocalCredential,
+  act: (reached: Reached) => Promise<Result>,
+): Promise<Result> {
+  // Late: most commands need no palyrad.
+  const { connect } = await import('@palyra/client');
+  using client = await connect({ home: found.home.root, as });
+  return await act({ ...found, client });
+}
