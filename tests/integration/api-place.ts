@@ -4,19 +4,20 @@ import { createServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { DescService } from '@bufbuild/protobuf';
-import { type Client, Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
+import { type Client, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { connectNodeAdapter, createGrpcTransport } from '@connectrpc/connect-node';
 import { ApprovalService, ErrorDetailSchema, RunService } from '@palyra/api';
 import type { Decider } from '@palyra/approvals';
 import { homeLayout, parseConfig } from '@palyra/config';
 import { composeDaemon, type Daemon, type DaemonOptions } from '@palyra/daemon';
 import { type Clock, createIdSource, systemClock } from '@palyra/primitives';
+import { createAuthorizer } from '../../apps/daemon/src/interceptors/authorize.ts';
+import { mapErrors } from '../../apps/daemon/src/interceptors/map-errors.ts';
 import { type AuthenticatedPeer, PEER } from '../../apps/daemon/src/interceptors/peer-context.ts';
 import type { RingBounds } from '../../apps/daemon/src/runs/event-ring.ts';
 import { createRunHubs, type RunHubs } from '../../apps/daemon/src/runs/run-hubs.ts';
 import { createApprovalService } from '../../apps/daemon/src/services/approval.ts';
 import { createRunCalls } from '../../apps/daemon/src/services/run.ts';
-import { errorDetail } from '../../apps/daemon/src/wire/error-detail.ts';
 // Not through its index, which brings the contract suites.
 import { createFakeCredentials } from '../../packages/testkit/src/fake-credentials.ts';
 
@@ -67,6 +68,9 @@ const PEERS = {
   },
 } as const satisfies Record<string, AuthenticatedPeer>;
 
+const HERE = { coverage: 'direct', separation: 'personal' } as const;
+const ROOM = 4 * 1024 * 1024;
+
 export interface ApiPlaceOptions {
   readonly root: string;
   readonly clock?: Clock;
@@ -104,16 +108,18 @@ export async function openApi(options: ApiPlaceOptions): Promise<ApiPlace> {
   const runCalls = createRunCalls({
     gateway: daemon.gateway,
     hubs,
+    authorizer: createAuthorizer({ policies: daemon.policies, clock, placeOf: () => HERE }),
+    room: ROOM,
     workspaceFor: async () => workspace,
-    placeOf: () => ({ coverage: 'direct', separation: 'personal' }),
+    placeOf: () => HERE,
   });
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer(
     connectNodeAdapter({
-      interceptors: [mapErrors, identify],
+      interceptors: [mapErrors({ error: () => undefined }), identify],
       routes(router) {
         router.service(RunService, runCalls);
-        router.service(ApprovalService, createApprovalService({ approvals: daemon.approvals, rememberAlways: async () => '' }));
+        router.service(ApprovalService, createApprovalService({ approvals: daemon.approvals, room: ROOM }));
       },
     }),
   );
@@ -153,33 +159,6 @@ const identify: Interceptor = (next) => (request) => {
   request.contextValues.set(PEER, PEERS[request.header.get('x-test-peer') as Who]);
   return next(request);
 };
-
-/** As palyrad has it: the code of ours is in the detail. */
-const mapErrors: Interceptor = (next) => async (request) => {
-  try {
-    const response = await next(request);
-    if (!response.stream) return response;
-    return { ...response, message: mapped(response.message) };
-  } catch (error) {
-    throw asConnectError(error);
-  }
-};
-
-async function* mapped<Message>(messages: AsyncIterable<Message>): AsyncGenerator<Message, void, undefined> {
-  try {
-    yield* messages;
-  } catch (error) {
-    throw asConnectError(error);
-  }
-}
-
-function asConnectError(error: unknown): ConnectError {
-  if (error instanceof ConnectError) return error;
-  const value = errorDetail(error);
-  return new ConnectError(value.message ?? '', Code.FailedPrecondition, undefined, [
-    { desc: ErrorDetailSchema, value },
-  ]);
-}
 
 /** Our code in what a client got. */
 export function codeOf(error: unknown): string {

@@ -23,6 +23,7 @@ import { createRequestGate } from './interceptors/request-gate.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { placeOf } from './listeners/listen-place.ts';
 import { type PathHandler, serveApi } from './listeners/serve-api.ts';
+import { createRunHubs } from './runs/run-hubs.ts';
 import { registerServices } from './services/register-services.ts';
 
 export interface PalyradOptions {
@@ -59,6 +60,15 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
   const placeOfCaller = () => ({ coverage: 'direct', separation: 'personal' }) as const;
   const authorizer = createAuthorizer({ policies, clock, placeOf: placeOfCaller });
   const limits = createPrincipalLimits(config.limits, clock);
+  const hubs = started.adopt(
+    createRunHubs({
+      ...daemon,
+      orphanMs: config.runs.orphan_minutes * 60_000,
+      patienceMs: config.runs.slow_reader_seconds * 1000,
+    }),
+    (each) => each.close(),
+  );
+  await hubs.expectOwners();
   const guard = started.adopt(await createPeerGuard({ ...identity, clock }), (each) => each.close());
   const certificate = started.adopt(
     await createServerCertificate({
@@ -93,6 +103,11 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
         registerServices(router, {
           ...daemon,
           authorizer,
+          hubs,
+          room: config.limits.message_bytes - MESSAGE_OVERHEAD,
+          workspaceFor: (_peer, text) => daemon.workspaces.resolve(text),
+          placeOf: placeOfCaller,
+          policyDirectory: home.policies,
           toolCalls: DEFAULT_TOOL_CALL_CONFIG,
           about: {
             version: options.version,
@@ -142,6 +157,9 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
   };
   return { address: api.address, stop, ended: ended.promise };
 }
+
+/** What a message has besides what a tool put out, at the most. */
+const MESSAGE_OVERHEAD = 32 * 1024;
 
 /** Throws `identity.not_initialised`. */
 function requireIdentity(home: HomeLayout): void {

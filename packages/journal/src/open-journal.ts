@@ -15,6 +15,7 @@ import { newestStoredCheckpoint } from './cosigned-checkpoint.ts';
 import { type CreateLogDeps, createLog, currentLog } from './create-log.ts';
 import type { JournalEntry } from './entry-view.ts';
 import { eraseBody } from './erase-body.ts';
+import { findId, type SoughtId } from './find-id.ts';
 import type { Actor } from './format/entry.ts';
 import type { EntryData } from './format/entry-kinds.ts';
 import type { KeyRole } from './format/key-statement.ts';
@@ -46,6 +47,8 @@ export interface Journal {
   /** Throws `journal.not_found`. */
   snapshot(digest: string): Promise<ToolCallPolicySnapshot>;
   query(query: PageRequest & EntryFilter): Promise<EntryPage>;
+  /** By the whole id, or its last four or more characters. Throws `journal.not_found`, `journal.invalid_query`. */
+  find(what: SoughtId['what'], typed: string): Promise<string>;
   tail(options: TailOptions): AsyncGenerator<JournalEntry, void, undefined>;
   /** The newest checkpoint, a signed note. */
   checkpoint(): Promise<string>;
@@ -122,6 +125,7 @@ export async function openJournal(deps: JournalDeps): Promise<Journal> {
     putSnapshot: (snapshot) => snapshots.put(snapshot),
     snapshot: (digest) => snapshots.get(digest),
     query: (query) => queryEntries(database.read, log, query),
+    find: (what, typed) => findId(database.read, { what, typed, log }),
     tail: (options) => tailEntries(database, log, options),
     checkpoint: async () => (await newestStoredCheckpoint(database.read, log.number)).note,
     erase: (actor, commitment, reason) =>

@@ -2,7 +2,7 @@ import type { Clock, Logger, Sha256Hex } from '@palyra/primitives';
 import { autoApply } from './auto-apply.ts';
 import type { CompiledDirectory } from './compile-directory.ts';
 import { compileOffLoop, sourceDigestOffLoop } from './compile-off-loop.ts';
-import { type LoadedPolicies, loadPolicies } from './compiled-policies.ts';
+import { type CompiledPolicies, type LoadedPolicies, loadPolicies } from './compiled-policies.ts';
 import type { PolicyEngine } from './decide.ts';
 import { PolicyError } from './policy-error.ts';
 import type { PolicySet, PresetName } from './policy-set.ts';
@@ -12,6 +12,8 @@ import type { WatchDirectory } from './watch-directory.ts';
 /** The policies that decide right now. Always a set that passed every check: the last good one. */
 export interface ActivePolicies extends PolicyEngine {
   current(): PolicySet;
+  /** The same as data, for whoever wants to ask it something on another thread. */
+  compiled(): CompiledPolicies;
   /**
    * Makes what is on disk the active set, at once for every decision that follows. Throws `PolicyError` with every
    * problem, and then nothing has changed.
@@ -86,6 +88,7 @@ export async function createActivePolicies(deps: ActivePoliciesDeps): Promise<Ac
   return {
     decide: (request) => active.engine.decide(request),
     current: () => active.compiled.set,
+    compiled: () => compiledOf(active.compiled),
     apply: () => inTurn('applied'),
     async pending() {
       try {
@@ -131,6 +134,10 @@ async function activate(deps: ActivePoliciesDeps, activation: Activation): Promi
     loaded.close();
     throw thrown;
   }
+}
+
+function compiledOf({ set, observed }: CompiledDirectory): CompiledPolicies {
+  return observed === undefined ? { set } : { set, observed };
 }
 
 function changeOf({ set, tests }: CompiledDirectory, { cause, previous }: Activation): PolicyChange {

@@ -1,15 +1,22 @@
 import { Worker } from 'node:worker_threads';
 import { type Clock, entryUrl, type Sha256Hex } from '@palyra/primitives';
+import type { AskedExplanation, DirectoryDiff } from './ask-policies.ts';
 import type { CompiledDirectory, DirectorySource } from './compile-directory.ts';
+import type { PolicyDiff } from './diff.ts';
+import type { Explanation } from './explain.ts';
 import { PolicyError, type PolicyErrorCode, type PolicyProblem } from './policy-error.ts';
 
 export type ThreadTask =
   | ({ readonly kind: 'compile' } & DirectorySource)
-  | { readonly kind: 'read'; readonly directory: string };
+  | { readonly kind: 'read'; readonly directory: string }
+  | ({ readonly kind: 'diff' } & DirectoryDiff)
+  | ({ readonly kind: 'explain' } & AskedExplanation);
 
 export type ThreadAnswer =
   | { readonly kind: 'compiled'; readonly compiled: CompiledDirectory }
   | { readonly kind: 'read'; readonly sourceDigest: Sha256Hex }
+  | { readonly kind: 'diff'; readonly diff: PolicyDiff }
+  | { readonly kind: 'explained'; readonly explanation: Explanation }
   | { readonly kind: 'failed'; readonly error: PolicyErrorData };
 
 /** Errors lose their class on the way between threads. */
@@ -34,6 +41,20 @@ export async function compileOffLoop(source: DirectorySource, clock: Clock): Pro
 export async function sourceDigestOffLoop(directory: string, clock: Clock): Promise<Sha256Hex> {
   const answer = await runThread({ kind: 'read', directory }, clock);
   if (answer.kind === 'read') return answer.sourceDigest;
+  throw unexpected();
+}
+
+/** What a directory would newly allow, ask or deny. Throws as `compileOffLoop` does. */
+export async function diffOffLoop(diff: DirectoryDiff, clock: Clock): Promise<PolicyDiff> {
+  const answer = await runThread({ kind: 'diff', ...diff }, clock);
+  if (answer.kind === 'diff') return answer.diff;
+  throw unexpected();
+}
+
+/** `explain` of a request in the words of policy tests. Throws `policy.invalid_request`. */
+export async function explainOffLoop(asked: AskedExplanation, clock: Clock): Promise<Explanation> {
+  const answer = await runThread({ kind: 'explain', ...asked }, clock);
+  if (answer.kind === 'explained') return answer.explanation;
   throw unexpected();
 }
 

@@ -10,6 +10,11 @@ async function answerTo(task: ThreadTask): Promise<ThreadAnswer> {
   try {
     if (task.kind === 'read') return { kind: 'read', sourceDigest: readPolicyDirectory(task.directory).sourceDigest };
     // Late, because whoever only looks needs no Cedar.
+    if (task.kind === 'diff' || task.kind === 'explain') {
+      const { diffDirectory, explainWritten } = await import('./ask-policies.ts');
+      if (task.kind === 'diff') return { kind: 'diff', diff: await diffDirectory(task) };
+      return { kind: 'explained', explanation: await explainWritten(task) };
+    }
     const { compileDirectory } = await import('./compile-directory.ts');
     return { kind: 'compiled', compiled: await compileDirectory(task) };
   } catch (thrown) {

@@ -19,7 +19,8 @@ export interface TellCallDeps {
 
 /** A result and its attestation, which follows it directly. */
 const PLACES_OF_A_CALL = 2;
-const MOST_IN_A_PIECE = 64 * 1024;
+/** Fits the smallest message that can be configured. */
+const MOST_IN_A_PIECE = 32 * 1024;
 
 /** Makes a call, and tells all of it as it happens. Resolves and throws as the gateway's `call` does. */
 export async function tellCall(

@@ -1,29 +1,26 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { ApprovalService, RecordDecisionResponseSchema, WatchApprovalsResponseSchema } from '@palyra/api';
-import {
-  type AlwaysHere,
-  type Approvals,
-  type DecideOutcome,
-  type PendingToolApproval,
-  parseStatement,
-} from '@palyra/approvals';
+import { type Approvals, type DecideOutcome, type PendingToolApproval, parseStatement } from '@palyra/approvals';
 import { type ApprovalId, parseId } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
 import { type AuthenticatedPeer, peerOf } from '../interceptors/peer-context.ts';
 import { createBell } from '../runs/bell.ts';
+import { fitPage } from '../wire/fit-page.ts';
 import { humanAnswerOf, wirePendingApproval } from '../wire/pending-approval.ts';
 import { invalid } from '../wire/proposal.ts';
 import { deciderOf, isHuman } from './human-peer.ts';
 
 export interface ApprovalServiceDeps {
   readonly approvals: Approvals;
-  /** Writes the rule of an answer for always, and has it decide; its id. */
-  rememberAlways(rule: AlwaysHere, by: { readonly person: string; readonly approvalId: ApprovalId }): Promise<string>;
+  /** How many bytes of content a message takes. */
+  readonly room: number;
 }
 
 const DEFAULT_LIMIT = 50;
 const MOST = 500;
+/** What a question takes besides its prompt. */
+const CARD_BYTES = 512;
 
 export function createApprovalService(deps: ApprovalServiceDeps): ServiceImpl<typeof ApprovalService> {
   const { approvals } = deps;
@@ -33,9 +30,13 @@ export function createApprovalService(deps: ApprovalServiceDeps): ServiceImpl<ty
       const most = Math.min(limit === 0 ? DEFAULT_LIMIT : limit, MOST);
       const after = pageToken === '' ? {} : { after: parseId('approval', pageToken) };
       const cards = await approvals.pending({ limit: most + 1, ...after, ...wanted });
-      const shown = cards.slice(0, most);
-      const next = cards.length > most ? shown.at(-1)?.approvalId : undefined;
-      return { approvals: shown.map(wirePendingApproval), nextPageToken: next ?? '' };
+      const shown = fitPage(
+        cards.slice(0, most).map(wirePendingApproval),
+        deps.room,
+        ({ promptJson }) => CARD_BYTES + promptJson.length,
+      );
+      const next = cards.length > shown.length ? cards[shown.length - 1]?.approvalId : undefined;
+      return { approvals: [...shown], nextPageToken: next ?? '' };
     },
     async getApproval({ approvalId }, context) {
       const card = await approvals.get(await approvals.findApproval(approvalId));
@@ -62,12 +63,7 @@ export function createApprovalService(deps: ApprovalServiceDeps): ServiceImpl<ty
           fix: 'Answer with the device that is connected.',
         });
       }
-      const outcome = await approvals.record({ text, signature });
-      const ruleId =
-        outcome.kind === 'decided' && outcome.alwaysHere !== undefined
-          ? await deps.rememberAlways(outcome.alwaysHere, { person: by.person, approvalId: said.approval_id })
-          : '';
-      return { ...wireOutcome(outcome), ruleId };
+      return wireOutcome(await approvals.record({ text, signature }));
     },
   };
 }

@@ -1,5 +1,4 @@
 import type { DeciderIdentity } from '@palyra/approvals';
-import type { Role } from '@palyra/identity';
 import { DaemonError } from '../daemon-error.ts';
 import type { AuthenticatedPeer } from '../interceptors/peer-context.ts';
 
@@ -8,18 +7,6 @@ import type { AuthenticatedPeer } from '../interceptors/peer-context.ts';
 /** SECURITY: T-36 — by the kind in the certificate: no policy and no edited row makes a person of an agent. */
 export function isHuman(peer: AuthenticatedPeer): boolean {
   return peer.via === 'certificate' && peer.kind === 'operator';
-}
-
-export function mayReadRuns(peer: AuthenticatedPeer): boolean {
-  return hasOneOf(peer, ['admin', 'auditor', 'operator']);
-}
-
-export function mayManageRuns(peer: AuthenticatedPeer): boolean {
-  return hasOneOf(peer, ['admin', 'operator']);
-}
-
-function hasOneOf({ roles }: AuthenticatedPeer, wanted: readonly Role[]): boolean {
-  return wanted.some((role) => roles.includes(role));
 }
 
 /**

@@ -2,22 +2,27 @@ import { type Gateway, GatewayError, type KnownRun } from '@palyra/gateway';
 import type { RunId } from '@palyra/primitives';
 import type { AuthenticatedPeer } from '../interceptors/peer-context.ts';
 
-interface Asked {
+export interface AskedRun {
   readonly peer: AuthenticatedPeer;
-  may(peer: AuthenticatedPeer): boolean;
+  /** Whether this peer may do it to runs of others. */
+  mayOthers(): boolean;
 }
 
 /**
- * SECURITY: T-41 — a run is found by its credential, and by operators; for everybody else it is not there, and the error is
- * the same as for one that never was.
+ * SECURITY: T-41 — a run is found by its credential, and by whom policy lets see those of others; for everybody else it is
+ * not there, and the error is the same as for one that never was.
  */
-export async function knownRun(gateway: Pick<Gateway, 'run'>, id: RunId, { peer, may }: Asked): Promise<KnownRun> {
-  const run = await gateway.run(id).catch(notFound);
-  if (run !== undefined && (isOwn(run, peer) || may(peer))) return run;
+export async function knownRun(
+  gateway: Pick<Gateway, 'run'>,
+  id: RunId,
+  { peer, mayOthers }: AskedRun,
+): Promise<KnownRun> {
+  const run = await gateway.run(id).catch(unlessNotFound);
+  if (run !== undefined && (isOwn(run, peer) || mayOthers())) return run;
   throw new GatewayError('gateway.run_not_found', 'There is no such run of this credential.');
 }
 
-function notFound(error: unknown): undefined {
+function unlessNotFound(error: unknown): undefined {
   if (!(error instanceof GatewayError) || error.code !== 'gateway.run_not_found') throw error;
 }
 

@@ -1,14 +1,41 @@
 import type { ConnectRouter } from '@connectrpc/connect';
-import { SkillService, StatusService, ToolService, VaultService, WorkspaceService } from '@palyra/api';
+import {
+  ApprovalService,
+  GrantService,
+  JournalService,
+  PolicyService,
+  RunService,
+  SkillService,
+  StatusService,
+  ToolService,
+  VaultService,
+  WorkspaceService,
+} from '@palyra/api';
+import { type ApprovalServiceDeps, createApprovalService } from './approval.ts';
+import { createGrantService } from './grant.ts';
+import { createJournalService, type JournalServiceDeps } from './journal.ts';
+import { createPolicyFiles, type PolicyServiceDeps } from './policy.ts';
+import { createRunCalls, type RunServiceDeps } from './run.ts';
 import { createStatusService, type StatusServiceDeps } from './status.ts';
 import { createToolService, type ToolServiceDeps } from './tool.ts';
 import { createWorkspaceService, type WorkspaceServiceDeps } from './workspace.ts';
 
 /** What the services are made of. A service adds what it needs, and its line below. */
-export type ServicesDeps = StatusServiceDeps & ToolServiceDeps & WorkspaceServiceDeps;
+export type ServicesDeps = ApprovalServiceDeps &
+  JournalServiceDeps &
+  PolicyServiceDeps &
+  RunServiceDeps &
+  StatusServiceDeps &
+  ToolServiceDeps &
+  WorkspaceServiceDeps;
 
 /** Everything that palyrad serves, on every listener that serves calls. */
 export function registerServices(router: ConnectRouter, deps: ServicesDeps): void {
+  router.service(RunService, createRunCalls(deps));
+  router.service(ApprovalService, createApprovalService(deps));
+  router.service(GrantService, createGrantService(deps));
+  router.service(PolicyService, createPolicyFiles(deps));
+  router.service(JournalService, createJournalService(deps));
   router.service(StatusService, createStatusService(deps));
   router.service(ToolService, createToolService(deps));
   router.service(WorkspaceService, createWorkspaceService(deps));

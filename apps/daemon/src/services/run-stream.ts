@@ -12,6 +12,8 @@ import { knownRun } from './known-run.ts';
 export interface RunStreamDeps {
   readonly gateway: Pick<Gateway, 'run'>;
   readonly hubs: RunHubs;
+  /** How many bytes of output a message takes. */
+  readonly room: number;
   start(context: HandlerContext, request: { readonly workspace: string; readonly sessionId: string }): Promise<Run>;
   /** Throws as the gateway's `resumeRun` does. */
   resume(context: HandlerContext, runId: string): Promise<Run>;
@@ -22,14 +24,14 @@ export interface RunStreamDeps {
  * caller that is gone cancels nothing: whoever comes back with the last number it has goes on from there.
  */
 export function createRunStream(deps: RunStreamDeps): ServiceImpl<typeof RunService>['runStream'] {
-  const { hubs } = deps;
+  const { hubs, room } = deps;
   return async function* runStream(requests, context) {
     const messages = requests[Symbol.asyncIterator]();
     const first = await messages.next();
     if (first.done === true) throw invalid(FIRST);
     const opened = await openRun(first.value, context, deps);
     if (opened.kind === 'over') {
-      for await (const event of opened.events) yield { event: wireRunEvent(event) };
+      for await (const event of opened.events) yield { event: wireRunEvent(event, room) };
       return;
     }
     const { run, after } = opened;
@@ -44,7 +46,7 @@ export function createRunStream(deps: RunStreamDeps): ServiceImpl<typeof RunServ
       stop.abort('over');
     });
     for await (const event of hub.events({ after, signal, isWaitedFor: true, until })) {
-      yield { event: wireRunEvent(event) };
+      yield { event: wireRunEvent(event, room) };
     }
     // Of a caller that is gone there is nothing to say.
     if (failure !== undefined && !context.signal.aborted) throw failure;
@@ -66,7 +68,10 @@ async function openRun({ message }: RunStreamRequest, context: HandlerContext, d
     return { kind: 'open', run: await deps.resume(context, runId), after };
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'gateway.run_ended') throw error;
-    const known = await knownRun(deps.gateway, parseId('run', runId), { peer: peerOf(context), may: () => false });
+    const known = await knownRun(deps.gateway, parseId('run', runId), {
+      peer: peerOf(context),
+      mayOthers: () => false,
+    });
     const events = await deps.hubs.events(known, { after, signal: context.signal, isWaitedFor: false });
     return { kind: 'over', events };
   }

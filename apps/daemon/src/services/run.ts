@@ -1,20 +1,23 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { CallProposal, RunService } from '@palyra/api';
-import { type Caller, type Gateway, GatewayError, type Run, type Workspace } from '@palyra/gateway';
+import { type Caller, type Gateway, GatewayError, type KnownRun, type Run, type Workspace } from '@palyra/gateway';
 import { parseId } from '@palyra/primitives';
+import type { Authorizer } from '../interceptors/authorize.ts';
 import { type AuthenticatedPeer, peerOf } from '../interceptors/peer-context.ts';
 import type { RunHubs } from '../runs/run-hubs.ts';
 import { callerOf } from '../wire/caller-of.ts';
 import { proposalOf, sentInputOf } from '../wire/proposal.ts';
 import { wireRunEvent } from '../wire/run-event.ts';
 import { wireToolCallResult } from '../wire/tool-call-result.ts';
-import { mayManageRuns, mayReadRuns } from './human-peer.ts';
 import { isOwn, knownRun } from './known-run.ts';
 import { createRunStream } from './run-stream.ts';
 
 export interface RunServiceDeps {
   readonly gateway: Gateway;
   readonly hubs: RunHubs;
+  readonly authorizer: Pick<Authorizer, 'may'>;
+  /** How many bytes of output a message takes. */
+  readonly room: number;
   /** One of the registry, by its path, a path inside it, its id, or nothing. Throws when the peer has none such. */
   workspaceFor(peer: AuthenticatedPeer, text: string): Promise<Workspace>;
   /** How much of this peer passes through here, and who is protected from whom. */
@@ -28,7 +31,7 @@ export type RunCalls = Pick<
 >;
 
 export function createRunCalls(deps: RunServiceDeps): RunCalls {
-  const { gateway, hubs } = deps;
+  const { gateway, hubs, room } = deps;
   const callerIn = (context: HandlerContext): Caller => {
     const peer = peerOf(context);
     return callerOf(peer, deps.placeOf(peer));
@@ -38,6 +41,11 @@ export function createRunCalls(deps: RunServiceDeps): RunCalls {
     const workspace = await deps.workspaceFor(peer, request.workspace);
     const session = request.sessionId === '' ? {} : { session: parseId('session', request.sessionId) };
     return gateway.startRun(callerOf(peer, deps.placeOf(peer)), { workspace, ...session });
+  };
+  const find = (context: HandlerContext, runId: string, action: 'run.read' | 'run.cancel'): Promise<KnownRun> => {
+    const [peer, id] = [peerOf(context), parseId('run', runId)];
+    const mayOthers = () => deps.authorizer.may(peer, { action, resource: { type: 'Run', id }, isOwn: false });
+    return knownRun(gateway, id, { peer, mayOthers });
   };
   const resume = (context: HandlerContext, runId: string) =>
     gateway.resumeRun(callerIn(context), parseId('run', runId));
@@ -54,15 +62,14 @@ export function createRunCalls(deps: RunServiceDeps): RunCalls {
       const run = await resume(context, runId);
       using _here = hubs.attend(run.id);
       const result = await hubs.of(run).propose(run, proposalOf(withKey(proposal)), 0);
-      return { result: wireToolCallResult(result) };
+      return { result: wireToolCallResult(result, room) };
     },
     async *watchRun({ runId, afterSequence }, context) {
-      const peer = peerOf(context);
-      const run = await knownRun(gateway, parseId('run', runId), { peer, may: mayReadRuns });
+      const run = await find(context, runId, 'run.read');
       const { signal } = context;
-      using _here = isOwn(run, peer) && run.end === undefined ? hubs.attend(run.id) : undefined;
+      using _here = isOwn(run, peerOf(context)) && run.end === undefined ? hubs.attend(run.id) : undefined;
       const events = await hubs.events(run, { after: Number(afterSequence), signal, isWaitedFor: false });
-      for await (const event of events) yield { event: wireRunEvent(event) };
+      for await (const event of events) yield { event: wireRunEvent(event, room) };
     },
     async feedCall({ runId, input }, context) {
       const run = await resume(context, runId);
@@ -72,14 +79,12 @@ export function createRunCalls(deps: RunServiceDeps): RunCalls {
       return {};
     },
     async cancelCall({ runId, key }, context) {
-      const peer = peerOf(context);
-      const run = await knownRun(gateway, parseId('run', runId), { peer, may: mayManageRuns });
+      const run = await find(context, runId, 'run.cancel');
       if (run.end === undefined) hubs.of(await gateway.adoptRun(run.id)).cancelCall(key);
       return {};
     },
     async cancelRun({ runId }, context) {
-      const peer = peerOf(context);
-      const run = await knownRun(gateway, parseId('run', runId), { peer, may: mayManageRuns });
+      const run = await find(context, runId, 'run.cancel');
       if (run.end !== undefined) throw new GatewayError('gateway.run_ended', 'The run is over.');
       const adopted = await gateway.adoptRun(run.id);
       hubs.of(adopted);

@@ -1,11 +1,13 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { ApprovalScope, type PendingApprovalSchema, type HumanAnswer as WireAnswer } from '@palyra/api';
+import { ApprovalScope, type HumanAnswer as WireAnswer, type PendingApprovalSchema } from '@palyra/api';
 import { type DecisionScope, type HumanAnswer, type PendingToolApproval, promptText } from '@palyra/approvals';
 import { parseSha256Hex } from '@palyra/primitives';
 import { invalid } from './proposal.ts';
 
-export function wirePendingApproval(card: PendingToolApproval): MessageInitShape<typeof PendingApprovalSchema> {
+type WireApproval = MessageInitShape<typeof PendingApprovalSchema> & { readonly promptJson: string };
+
+export function wirePendingApproval(card: PendingToolApproval): WireApproval {
   return {
     approvalId: card.approvalId,
     state: card.state,

@@ -7,18 +7,19 @@ import { DECISIONS, wireApprovalOutcome, wireAttestation, wireCallEnded } from '
 
 type WireEvent = MessageInitShape<typeof RunEventSchema>;
 
-export function wireRunEvent({ sequence, time, call, happened }: RunEvent): WireEvent {
+/** `room`: how many bytes of output a message takes. */
+export function wireRunEvent({ sequence, time, call, happened }: RunEvent, room: number): WireEvent {
   return {
     sequence: BigInt(sequence),
     time: timestampFromMs(time),
     ...(call === undefined ? {} : { callId: call.id, callKey: call.key }),
-    event: eventOf(happened),
+    event: eventOf(happened, room),
   };
 }
 
 const STREAMS = { stdout: OutputStream.STDOUT, stderr: OutputStream.STDERR } as const;
 
-function eventOf(happened: Happening): NonNullable<WireEvent['event']> {
+function eventOf(happened: Happening, room: number): NonNullable<WireEvent['event']> {
   switch (happened.kind) {
     case 'run_started': {
       const { runId, session, workspace } = happened;
@@ -52,7 +53,7 @@ function eventOf(happened: Happening): NonNullable<WireEvent['event']> {
       return { case: 'output', value: { stream: STREAMS[stream], data, offset: BigInt(offset) } };
     }
     case 'result':
-      return { case: 'result', value: wireCallEnded(happened.result) };
+      return { case: 'result', value: wireCallEnded(happened.result, room) };
     case 'attestation':
       return { case: 'attestation', value: wireAttestation(happened.attestation) };
     case 'run_ended':

@@ -12,11 +12,15 @@ import {
 } from '@palyra/api';
 import type { ToolCallResult } from '@palyra/gateway';
 
-export function wireToolCallResult(result: ToolCallResult): MessageInitShape<typeof ToolCallResultSchema> {
+/** `room`: how many bytes of output a message takes. */
+export function wireToolCallResult(
+  result: ToolCallResult,
+  room: number,
+): MessageInitShape<typeof ToolCallResultSchema> {
   return {
     runId: result.run_id,
     callId: result.call_id,
-    ...wireCallEnded(result),
+    ...wireCallEnded(result, room),
     attestation: wireAttestation(result.attestation),
   };
 }
@@ -29,7 +33,7 @@ interface CallEnded {
 }
 
 /** Everything of a call but its attestation. */
-export function wireCallEnded({ tool, decision, approval, outcome }: ToolCallResult): CallEnded {
+export function wireCallEnded({ tool, decision, approval, outcome }: ToolCallResult, room: number): CallEnded {
   return {
     tool,
     decision: {
@@ -40,7 +44,7 @@ export function wireCallEnded({ tool, decision, approval, outcome }: ToolCallRes
       fix: decision.fix ?? '',
     },
     ...(approval === undefined ? {} : { approval: wireApproval(approval) }),
-    outcome: wireOutcome(outcome),
+    outcome: wireOutcome(outcome, room),
   };
 }
 
@@ -91,7 +95,7 @@ const OUTCOMES: Readonly<Record<ToolCallResult['outcome']['kind'], OutcomeKind>>
   unknown_outcome: OutcomeKind.UNKNOWN_OUTCOME,
 };
 
-function wireOutcome(outcome: ToolCallResult['outcome']): MessageInitShape<typeof OutcomeSchema> {
+function wireOutcome(outcome: ToolCallResult['outcome'], room: number): MessageInitShape<typeof OutcomeSchema> {
   const { kind, code = '', message = '', fix = '', exit_code: exitCode, signal = '', output } = outcome;
   return {
     kind: OUTCOMES[kind],
@@ -100,9 +104,38 @@ function wireOutcome(outcome: ToolCallResult['outcome']): MessageInitShape<typeo
     fix,
     ...(exitCode === undefined ? {} : { exitCode }),
     signal,
-    stdout: bytesOf(outcome.stdout, outcome.stdout_base64),
-    stderr: bytesOf(outcome.stderr, outcome.stderr_base64),
-    outputJson: output === undefined ? '' : JSON.stringify(output),
+    ...wireOutput(
+      {
+        stdout: bytesOf(outcome.stdout, outcome.stdout_base64),
+        stderr: bytesOf(outcome.stderr, outcome.stderr_base64),
+        json: output === undefined ? '' : JSON.stringify(output),
+      },
+      room,
+    ),
+  };
+}
+
+interface PutOut {
+  readonly stdout: Uint8Array<ArrayBuffer>;
+  readonly stderr: Uint8Array<ArrayBuffer>;
+  readonly json: string;
+}
+
+/** A result that is too large for a message would never arrive, however often it is asked for. */
+function wireOutput({ stdout, stderr, json }: PutOut, room: number) {
+  const jsonBytes = Buffer.byteLength(json);
+  const outputJson = jsonBytes <= room ? json : '';
+  const left = room - (outputJson === '' ? 0 : jsonBytes);
+  // Errors are few, and what somebody looks for.
+  const shownErrors = stderr.subarray(0, Math.max(Math.floor(left / 2), left - stdout.length));
+  const shownOutput = stdout.subarray(0, left - shownErrors.length);
+  return {
+    stdout: shownOutput,
+    stderr: shownErrors,
+    outputJson,
+    stdoutBytes: BigInt(stdout.length),
+    stderrBytes: BigInt(stderr.length),
+    outputJsonBytes: BigInt(jsonBytes),
   };
 }
 

@@ -226,7 +226,7 @@ export declare type Outcome = Message<"palyra.v1.Outcome"> & {
   signal: string;
 
   /**
-   * What it wrote, cut at the limit, secrets masked.
+   * What it wrote, secrets masked; only the beginning of what is too much for a message.
    *
    * @generated from field: bytes stdout = 7;
    */
@@ -240,11 +240,32 @@ export declare type Outcome = Message<"palyra.v1.Outcome"> & {
   stderr: Uint8Array;
 
   /**
-   * JSON; empty when the tool gave none.
+   * JSON; empty when the tool gave none, or more than a message takes.
    *
    * @generated from field: string output_json = 9;
    */
   outputJson: string;
+
+  /**
+   * How many bytes stdout has in all.
+   *
+   * @generated from field: uint64 stdout_bytes = 10;
+   */
+  stdoutBytes: bigint;
+
+  /**
+   * How many bytes stderr has in all.
+   *
+   * @generated from field: uint64 stderr_bytes = 11;
+   */
+  stderrBytes: bigint;
+
+  /**
+   * How many bytes output_json has in all.
+   *
+   * @generated from field: uint64 output_json_bytes = 12;
+   */
+  outputJsonBytes: bigint;
 };
 
 /**

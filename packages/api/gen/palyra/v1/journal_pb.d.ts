@@ -282,6 +282,13 @@ export declare type GetBodyRequest = Message<"palyra.v1.GetBodyRequest"> & {
    * @generated from field: string commitment = 1;
    */
   commitment: string;
+
+  /**
+   * Where to begin, for what is more than a message takes.
+   *
+   * @generated from field: uint64 offset = 2;
+   */
+  offset: bigint;
 };
 
 /**
@@ -297,11 +304,18 @@ export declare const GetBodyRequestSchema: GenMessage<GetBodyRequest>;
  */
 export declare type GetBodyResponse = Message<"palyra.v1.GetBodyResponse"> & {
   /**
-   * Whole.
+   * From the offset on, as many as a message takes.
    *
    * @generated from field: bytes data = 1;
    */
   data: Uint8Array;
+
+  /**
+   * How many there are.
+   *
+   * @generated from field: uint64 size = 2;
+   */
+  size: bigint;
 };
 
 /**
