@@ -5,6 +5,7 @@ export const CLI_ERRORS = {
   'cli.answer_refused': 'An answer to a question does not count.',
   'cli.answered_already': 'The question was answered, or changed, before.',
   'cli.ambiguous_id': 'Several ids end in what was typed.',
+  'cli.demo_failed': 'The demo did not go as told.',
   'cli.daemon_failed': 'palyrad was started and does not listen.',
   'cli.daemon_not_running': 'palyrad does not run on this home.',
   'cli.invalid_option': 'An option has a value that cannot be used.',

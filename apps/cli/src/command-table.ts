@@ -8,6 +8,7 @@ import { configCheck } from './commands/config-check.ts';
 import { configInit } from './commands/config-init.ts';
 import { configSet } from './commands/config-set.ts';
 import { configShow } from './commands/config-show.ts';
+import { demo } from './commands/demo.ts';
 import { deviceJoin } from './commands/device-join.ts';
 import { deviceList } from './commands/device-list.ts';
 import { devicePair } from './commands/device-pair.ts';
@@ -119,5 +120,6 @@ export const COMMANDS: readonly CommandDefinition[] = [
   journalErase,
   journalRotateKey,
   doctor,
+  demo,
   completionOf(() => COMMANDS),
 ];

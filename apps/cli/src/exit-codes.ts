@@ -31,6 +31,7 @@ const EXITS: Readonly<Record<string, ExitCode>> = {
   'cli.': EXIT_CODES.usage,
   'cli.answer_refused': EXIT_CODES.denied,
   'cli.answered_already': EXIT_CODES.conflict,
+  'cli.demo_failed': EXIT_CODES.internal,
   'cli.daemon_failed': EXIT_CODES.unreachable,
   'cli.daemon_not_running': EXIT_CODES.unreachable,
   'cli.file_exists': EXIT_CODES.conflict,

@@ -19,20 +19,28 @@ export interface Attachment {
 export interface AttachOptions {
   readonly stdin: boolean;
   readonly tty: boolean;
+  /** Told of each signal before it is passed on. */
+  onSignal?(): void;
 }
 
 type Keyboard = Readable & { readonly isTTY?: boolean; setRawMode?(on: boolean): unknown };
 
 /** A terminal where there is one on both sides; else standard input as it comes. Signals are passed on in both cases. */
-export function attachInput(context: CommandContext, { stdin: wantsStdin, tty }: AttachOptions): Attachment {
+export function attachInput(context: CommandContext, options: AttachOptions): Attachment {
+  const { stdin: wantsStdin, tty } = options;
   const { stdout } = context.openOutput();
   const keyboard: Keyboard | undefined = wantsStdin ? context.openStdin() : undefined;
   const isTerminal = tty && keyboard?.isTTY === true && stdout.isTTY === true && !context.asJson;
   const queue = createQueue();
 
-  const signals = context.takeSignals((name) => queue.push({ kind: 'signal', name }));
+  const signals = context.takeSignals((name) => {
+    options.onSignal?.();
+    queue.push({ kind: 'signal', name });
+  });
   const resized = () => queue.push({ kind: 'resize', ...sizeOf(stdout) });
   const typed = (bytes: Uint8Array) => {
+    // In raw mode Ctrl-C is a byte; the command's own terminal makes a signal of it once there is one.
+    if (isTerminal && bytes.includes(CTRL_C)) options.onSignal?.();
     queue.push({ kind: 'bytes', bytes });
     if (queue.waiting() > MOST_WAITING) keyboard?.pause();
   };
@@ -58,6 +66,8 @@ export function attachInput(context: CommandContext, { stdin: wantsStdin, tty }:
     },
   };
 }
+
+const CTRL_C = 3;
 
 /** Bytes read ahead of what the command takes: pieces of 64 KiB at most. */
 const MOST_WAITING = 16;

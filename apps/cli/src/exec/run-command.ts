@@ -23,14 +23,24 @@ const TOOL = 'palyra.process.run';
 export async function runCommand(run: Run, command: CommandToRun, context: CommandContext): Promise<CommandResult> {
   const { stdout, stderr } = context.openOutput();
   const began = performance.now();
-  const attachment = attachInput(context, command);
+  const cancelled = new AbortController();
+  let isRunning = false;
+  // Before it runs there is nothing to signal: whoever wants to stop then does not want it to begin.
+  const attachment = attachInput(context, {
+    ...command,
+    onSignal: () => {
+      if (!isRunning) cancelled.abort();
+    },
+  });
   try {
     const result = await run.call(TOOL, inputOf(command, attachment.terminal), {
       input: attachment.input,
+      signal: cancelled.signal,
       async onOutput({ stream, data }) {
         if (!context.asJson) await writeOutput(stream === 'stdout' ? stdout : stderr, data);
       },
       onEvent(event) {
+        if (event.kind === 'execution_started') isRunning = true;
         if (event.kind === 'approval_requested') context.terminal?.show(waitingFor(event.approval_id));
       },
     });

