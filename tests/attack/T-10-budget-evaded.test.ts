@@ -110,6 +110,10 @@ test('the refusal that ends a run is told at once, whoever still waits', async (
   await vi.waitFor(async () => expect(await house.approvals.pending({ limit: 1 })).toHaveLength(1), PATIENT);
   for (const _ of [1, 2, 3]) expect((await run.call({ tool: 'no.such', input: INPUT })).outcome.kind).toBe('refused');
   await expect(run.call({ tool: 'test.asks', input: INPUT })).rejects.toMatchObject({ code: 'gateway.run_ended' });
+  // Nobody is left with a question of a run that is over, and nobody has to answer it before the run ends.
+  expect((await waiting).outcome).toMatchObject({ kind: 'refused', code: 'gateway.too_many_refusals' });
+  expect(await house.approvals.pending({ limit: 9 })).toEqual([]);
   await run.cancel();
-  expect((await waiting).outcome.kind).toBe('refused');
+  const { entries } = await house.journal.query({ kinds: ['run.ended'] });
+  expect(entries).toMatchObject([{ data: { run_id: run.id, outcome: 'cancelled', reason: 'too_many_refusals' } }]);
 });

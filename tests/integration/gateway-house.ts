@@ -43,7 +43,7 @@ export interface GatewayHouse {
   close(): Promise<void>;
 }
 
-export interface HouseOptions extends Partial<Pick<GatewayDeps, 'config' | 'unattended' | 'redactor'>> {
+export interface HouseOptions extends Partial<Pick<GatewayDeps, 'config' | 'unattended' | 'redactor' | 'kept'>> {
   /** Stands between the gateway and the journal. */
   readonly around?: (journal: Journal) => Journal;
   readonly tools: readonly Tool[];

@@ -10,7 +10,7 @@ import {
   stateOf,
   TIMEOUT_MS,
 } from './gateway-model.ts';
-import { childrenOf, end, refuse, told } from './gateway-model-life.ts';
+import { childrenOf, end, leave, refuse, takeBackQuestions, told } from './gateway-model-life.ts';
 
 export type Scope = 'once' | 'session' | 'timeboxed' | 'always';
 
@@ -84,11 +84,7 @@ export function cancelRun(model: GatewayModel, run: ModelRun): void {
     model.calls.filter((call) => call.run === run && call.parent === undefined),
     'cancelled',
   );
-  // Also those that nobody waits for any more, because their process died.
-  for (const card of model.cards) {
-    const gone = [...card.askers].filter((asker) => asker.startsWith(`run ${run.index} `));
-    for (const asker of gone) leave(model, card, asker);
-  }
+  takeBackQuestions(model, run);
 }
 
 function stop(model: GatewayModel, calls: readonly ModelCall[], why: 'cancelled' | 'timed_out'): void {
@@ -104,12 +100,6 @@ function stop(model: GatewayModel, calls: readonly ModelCall[], why: 'cancelled'
     } else if (call.stage === 'executing' && call.tool === 'nest') stop(model, childrenOf(model, call), 'cancelled');
     else if (call.stage === 'executing') end(model, call, call.isStopped ?? why);
   }
-}
-
-function leave(model: GatewayModel, card: ModelCard, asker: string): void {
-  if (stateOf(model, card) !== 'pending') return;
-  card.askers.delete(asker);
-  if (card.askers.size === 0) Object.assign(card, { state: 'cancelled', endedAt: model.now });
 }
 
 /** When something happens next by itself, if before `target`. */

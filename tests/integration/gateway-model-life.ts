@@ -20,7 +20,10 @@ export function propose(
   proposal: Proposal & { readonly run: ModelRun; readonly parent?: ModelCall },
 ): ModelCall | 'gateway.run_ended' | 'gateway.key_reused' {
   const { run, key } = proposal;
-  if (run.isOver) return 'gateway.run_ended';
+  if (run.isOver) {
+    takeBackQuestions(model, run);
+    return 'gateway.run_ended';
+  }
   const known = key === undefined ? undefined : run.keys.get(key);
   if (known !== undefined)
     return known.tool === proposal.tool && known.text === proposal.text ? known : 'gateway.key_reused';
@@ -226,13 +229,40 @@ export function childOf({ text }: Proposal): Proposal {
 export function refuse(model: GatewayModel, call: ModelCall, code: string, decided?: 'ask' | 'deny'): ModelCall {
   if (decided !== undefined || call.decisions.length === 0)
     commit(model, 'decision', () => call.decisions.push(decided ?? 'deny'));
+  const wasOver = call.run.isOver;
   commit(model, 'attestation', () => {
     call.run.refused += 1;
     over(call, code);
     if (call.run.refused >= MOST_CALLS) call.run.isOver = true;
   });
+  if (call.run.isOver && !wasOver) endRefused(model, call.run);
   next(model, call);
   return call;
+}
+
+/** So many refusals end a run: nobody goes on being asked for it. */
+function endRefused(model: GatewayModel, run: ModelRun): void {
+  takeBackQuestions(model, run);
+  for (const call of model.calls) {
+    if (call.run !== run || call.stage !== 'asked') continue;
+    call.stage = 'begun';
+    refuse(model, call, 'gateway.too_many_refusals');
+  }
+}
+
+/** Also those that nobody waits for any more, because their process died. */
+export function takeBackQuestions(model: GatewayModel, run: ModelRun): void {
+  for (const card of model.cards) {
+    const gone = [...card.askers].filter((asker) => asker.startsWith(`run ${run.index} `));
+    for (const asker of gone) leave(model, card, asker);
+  }
+}
+
+export function leave(model: GatewayModel, card: ModelCard, asker: string): void {
+  if (stateOf(model, card) !== 'pending') return;
+  card.askers.delete(asker);
+  if (card.askers.size > 0) return;
+  commit(model, 'approval.decided', () => Object.assign(card, { state: 'cancelled', endedAt: model.now }));
 }
 
 export function end(model: GatewayModel, call: ModelCall, code: string): ModelCall {

@@ -19,6 +19,7 @@ import {
   createGateway,
   createKeptChanges,
   createRedactor,
+  createRememberedRules,
   DEFAULT_TOOL_CALL_CONFIG,
   type FileTools,
   GATEWAY_MIGRATIONS,
@@ -27,7 +28,10 @@ import {
   type KeptChanges,
   openWorkspaces,
   type Redactor,
+  type RememberedRules,
+  recoverRules,
   type ToolCallConfig,
+  type UnfinishedRule,
   type Workspaces,
 } from '@palyra/gateway';
 import { createSignatureVerifier, IDENTITY_MIGRATIONS, type IdentitySchema } from '@palyra/identity';
@@ -85,7 +89,8 @@ export interface Daemon {
   /** What runs through it. */
   readonly calls: CallWatch;
   readonly catalog: Catalog;
-  readonly approvals: Approvals;
+  /** An answer for good, given here, is a rule when it is told. */
+  readonly approvals: Approvals & Pick<RememberedRules, 'decide' | 'record'>;
   readonly journal: Journal;
   readonly identity: DaemonIdentity;
   readonly workspaces: Workspaces;
@@ -94,6 +99,10 @@ export interface Daemon {
   readonly redactor: Redactor;
   readonly changes: KeptChanges;
   readonly fileTools: FileTools;
+  /** Answers for good: made, listed and taken out. */
+  readonly rules: RememberedRules;
+  /** Answers for good that palyrad did not come to the end of before it last ended. */
+  readonly unfinishedRules: readonly UnfinishedRule[];
   /** Calls that were under way when palyrad last ended; their outcome is not known. */
   readonly interrupted: readonly string[];
   readonly database: Database<DaemonSchema>;
@@ -129,6 +138,8 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const identity = openIdentity({ home, database, journal, clock });
   const look = (path: string) => lookAtWorkspace(path, operator);
   const workspaces = openWorkspaces({ database, journal, owner, look, clock });
+  const unfinishedRules = await recoverRules({ directory: home.policies, journal });
+  for (const rule of unfinishedRules) logger.warn({ rule }, NOT_REMEMBERED);
   let gateway: Gateway | undefined;
   const policies = started.adopt(
     await createActivePolicies({
@@ -160,6 +171,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const catalog = createCatalog(
     createBuiltinTools({ sandbox, profileFor, redact: redactor, fileTools, changes, clock }),
   );
+  const rules = createRememberedRules({ directory: home.policies, policies, approvals, database, clock });
   gateway = started.adopt(
     createGateway({
       database,
@@ -171,6 +183,8 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       owner,
       unattended: config.approvals.unattended,
       redactor,
+      rules,
+      kept: { changes, fileTools },
       clock,
     }),
     (each) => each.close(),
@@ -180,7 +194,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   return {
     ...watchCalls(gateway, options.observers ?? []),
     catalog,
-    approvals,
+    approvals: withRules(approvals, rules),
     journal,
     identity,
     workspaces,
@@ -189,6 +203,8 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
     redactor,
     changes,
     fileTools,
+    rules,
+    unfinishedRules,
     interrupted,
     database,
     owner,
@@ -201,6 +217,11 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
 /** SECURITY: T-24 — what the daemon says of a call has no secret in it that is held. */
 function redactingLogger(redactor: Redactor, { destination, ...options }: LoggerOptions = {}): Logger {
   return createLogger({ ...options, destination: redactor.redactLog(destination ?? STANDARD_ERROR) });
+}
+
+/** Whichever service takes the answer: none of them can forget the rule. */
+function withRules(approvals: Approvals, { decide, record }: RememberedRules): Daemon['approvals'] {
+  return Object.assign(Object.create(approvals) as Approvals, { decide, record });
 }
 
 function lockHome(home: HomeLayout): ReturnType<typeof holdLock> {
@@ -216,6 +237,9 @@ function lockHome(home: HomeLayout): ReturnType<typeof holdLock> {
 }
 
 const NOT_REDECIDED = 'Questions that were asked under the policies of before could not be decided anew.';
+
+const NOT_REMEMBERED =
+  'An answer for good did not become a rule before palyrad ended. It holds for its one call; palyra allow writes the rule.';
 
 /** Nothing is kept from its allowlist, and every capability is sensitive. */
 const EVERYTHING = {
@@ -240,12 +264,13 @@ function openStorage({ home, config: { storage } }: DaemonOptions, logger: Logge
   });
 }
 
-const SOURCES = { started: 'start', applied: 'apply', auto_applied: 'auto_apply' } as const;
+const SOURCES = { started: 'start', applied: 'apply', auto_applied: 'auto_apply', always_here: 'always_here' } as const;
 
-/** SECURITY: T-09 — on record before it decides anything. */
-async function recordChange(journal: Journal, { cause, digest, previousDigest }: PolicyChange): Promise<void> {
+/** SECURITY: T-09 — on record before it decides anything, and whose word it was. */
+async function recordChange(journal: Journal, { cause, digest, previousDigest, rule }: PolicyChange): Promise<void> {
   const previous = previousDigest === undefined ? {} : { previous: previousDigest };
-  await journal.append(PALYRAD, [
-    { kind: 'policy.activated', data: { policy_set: digest, ...previous, source: SOURCES[cause] } },
+  const what = rule === undefined ? {} : { rule: rule.id, change: rule.change };
+  await journal.append(rule === undefined ? PALYRAD : parseActor(rule.by), [
+    { kind: 'policy.activated', data: { policy_set: digest, ...previous, source: SOURCES[cause], ...what } },
   ]);
 }

@@ -4,21 +4,29 @@ import type { ActivePolicies } from '@palyra/policy';
 import { type Clock, createIdSource, type IdSource, type RunId, systemClock } from '@palyra/primitives';
 import type { Database } from '@palyra/storage';
 import type { Catalog } from './catalog/create-catalog.ts';
+import type { FileTools } from './file-tools/create-file-tools.ts';
 import { createRedactor, type Redactor } from './redact/create-redactor.ts';
-import { type AdoptedRun, createRuns, type Run, type RunRequest } from './runs/create-runs.ts';
+import { createRuns, type RunRequest } from './runs/create-runs.ts';
+import type { AdoptedRun, Run } from './runs/own-run.ts';
+import { type CallPage, readCall } from './runs/read-call.ts';
+import { type CallsPage, listRuns, type RunsQuery, type RunView, type ShownRun, showRun } from './runs/read-runs.ts';
 import { type KnownRun, readOpenRuns, readRun, readTold, type ToldCall, type ToldPage } from './runs/read-told.ts';
 import { settleInterrupted } from './runs/settle-interrupted.ts';
+import { type StoppedRuns, type StopRequest, stopRuns } from './runs/stop-runs.ts';
+import { type UndoneRun, type UndoRunRequest, undoRun } from './runs/undo-run.ts';
 import type { GatewaySchema } from './store/gateway-schema.ts';
 import { createAdmit } from './tool-call/admit.ts';
 import { type ApproveDeps, createApprove } from './tool-call/approve.ts';
 import { createAttest } from './tool-call/attest.ts';
 import { createDecide } from './tool-call/decide.ts';
 import { createExecute } from './tool-call/execute.ts';
+import { createLateRecords } from './tool-call/late-records.ts';
 import type { Caller } from './tool-call/proposed-call.ts';
 import { createRecordIntent } from './tool-call/record-intent.ts';
 import type { ToolCallSteps } from './tool-call/run-tool-call.ts';
-import { redecideWaiting } from './tool-call/waiting-calls.ts';
+import { redecideWaiting, type WaitingCalls } from './tool-call/waiting-calls.ts';
 import type { ToolCallConfig } from './tool-call-config.ts';
+import type { KeptChanges } from './tools/kept-changes.ts';
 
 /** Where calls come in. Runs belong to the credential that began them. */
 export interface Gateway {
@@ -34,6 +42,16 @@ export interface Gateway {
   run(id: RunId): Promise<KnownRun>;
   /** Results that were told of a run, in order; whose it is must be looked at. */
   told(page: ToldPage): Promise<readonly ToldCall[]>;
+  /** Newest first, page by page. Operators and auditors see all, everybody else what is of their own credential. */
+  listRuns(by: Caller, query: RunsQuery): Promise<readonly RunView[]>;
+  /** A run and its calls, newest first. Throws `gateway.run_not_found`. */
+  showRun(by: Caller, id: string, page?: CallsPage): Promise<ShownRun>;
+  /** Everything about one call. Throws `gateway.call_not_found`. */
+  callOf(by: Caller, id: string): Promise<CallPage>;
+  /** Puts files back as they were before a run, or one call of it. Throws `gateway.run_not_found`, `gateway.nothing_kept`. */
+  undo(request: UndoRunRequest): Promise<UndoneRun>;
+  /** Ends the open runs of a principal, or of everybody, with all that runs in them. Throws `gateway.not_authorized`. */
+  stop(request: StopRequest): Promise<StoppedRuns>;
   /** Calls that were under way when this process last ended: attested as `unknown_outcome`. Returns their ids. */
   settleInterrupted(): Promise<readonly string[]>;
   /** Decides anew what humans are being asked. To be called after every change of the policies. */
@@ -53,6 +71,10 @@ export interface GatewayDeps {
   /** Names this process across restarts, so that it finds its open calls again. */
   readonly owner: string;
   readonly unattended?: ApproveDeps['unattended'];
+  /** Absent: no answer is offered for good. */
+  readonly rules?: NonNullable<ApproveDeps['rules']>;
+  /** Where what file tools overwrote is kept; absent: nothing can be undone. */
+  readonly kept?: { readonly changes: Pick<KeptChanges, 'undo'>; readonly fileTools: Pick<FileTools, 'undo'> };
   readonly redactor?: Redactor;
   readonly clock?: Clock;
   readonly ids?: IdSource;
@@ -61,7 +83,9 @@ export interface GatewayDeps {
 export function createGateway(deps: GatewayDeps): Gateway {
   const { clock = systemClock, redactor = createRedactor(), unattended = 'wait' } = deps;
   const ids = deps.ids ?? createIdSource({ now: clock.now });
-  const all = { ...deps, clock, redactor, unattended, ids, waiting: new Map() };
+  const late = createLateRecords(clock);
+  const waiting: WaitingCalls = new Map();
+  const all = { ...deps, policies: deps.policy, clock, redactor, unattended, ids, waiting, late };
   const steps: ToolCallSteps = {
     admit: createAdmit(all),
     decide: createDecide(all),
@@ -78,8 +102,16 @@ export function createGateway(deps: GatewayDeps): Gateway {
     openRuns: () => readOpenRuns(all),
     run: (id) => readRun(id, all),
     told: (page) => readTold(page, all),
+    listRuns: (by, query) => listRuns(by, query, all),
+    showRun: (by, id, page = {}) => showRun(by, { ...page, id }, all),
+    callOf: (by, id) => readCall(by, id, all),
+    undo: (request) => undoRun(request, { ...all, alone: runs.alone }),
+    stop: (request) => stopRuns(request, { ...all, cancel: runs.cancel }),
     settleInterrupted: () => settleInterrupted(all),
     policiesChanged: () => redecideWaiting(all),
-    close: () => runs.close(),
+    async close() {
+      await runs.close();
+      late.close();
+    },
   };
 }

@@ -16,10 +16,25 @@ export { createGateway, type Gateway, type GatewayDeps } from './create-gateway.
 export { createFileTools, type FileTools } from './file-tools/create-file-tools.ts';
 export { GATEWAY_ERRORS, GatewayError, type GatewayErrorCode } from './gateway-error.ts';
 export { createRedactor, type Redactor } from './redact/create-redactor.ts';
-export type { AdoptedRun, Run, RunFollower, RunRequest } from './runs/create-runs.ts';
+export {
+  type AllowRequest,
+  type AnsweredOutcome,
+  createRememberedRules,
+  type RememberedRule,
+  type RememberedRules,
+  type RememberedRulesDeps,
+} from './rules/create-remembered-rules.ts';
+export { recoverRules, type UnfinishedRule } from './rules/recover-rules.ts';
+export type { RuleOutcome } from './rules/write-rule.ts';
+export type { RunRequest } from './runs/create-runs.ts';
+export type { AdoptedRun, Run, RunFollower } from './runs/own-run.ts';
+export type { ApprovalView, BodyView, CallPage, DecisionView, OutcomeView } from './runs/read-call.ts';
+export type { CallLine, CallsPage, RunsQuery, RunView, ShownRun } from './runs/read-runs.ts';
 export type { KnownRun, ToldCall } from './runs/read-told.ts';
 export { type SeenAgent, seenAgents } from './runs/seen-agents.ts';
+export type { StoppedRuns, StopRequest } from './runs/stop-runs.ts';
 export { firstNumber, lastNumber } from './runs/told-numbers.ts';
+export type { UndoneFile, UndoneRun, UndoRunRequest } from './runs/undo-run.ts';
 export { GATEWAY_MIGRATIONS, type GatewaySchema } from './store/gateway-schema.ts';
 export type { PermittedCall } from './tool-call/permitted-call.ts';
 export type { CallEvent, Caller, ProposedCall, ToldPlace, Workspace } from './tool-call/proposed-call.ts';

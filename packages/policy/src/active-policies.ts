@@ -19,6 +19,13 @@ export interface ActivePolicies extends PolicyEngine {
    * problem, and then nothing has changed.
    */
   apply(): Promise<PolicyChange>;
+  /**
+   * The same for a change that the server made itself: what is on disk must have this digest, so that nothing comes along
+   * that nobody applied. Throws as `apply` does, and `policy.unreadable` for other files.
+   */
+  applyRule(rule: RuleChange, expected: Sha256Hex): Promise<PolicyChange>;
+  /** Of the files that the active set was made of. */
+  appliedDigest(): Sha256Hex;
   /** Whether the files differ from what was last applied; what cannot be read does. */
   pending(): Promise<boolean>;
   /** Every decision after it is a refusal. */
@@ -35,9 +42,18 @@ export interface PolicyChange {
   readonly policies: number;
   readonly tests: number;
   readonly warnings: PolicySet['warnings'];
+  /** With `always_here`. */
+  readonly rule?: RuleChange;
 }
 
-export type PolicyChangeCause = 'started' | 'applied' | 'auto_applied';
+export type PolicyChangeCause = 'started' | 'applied' | 'auto_applied' | 'always_here';
+
+/** One rule that was remembered or forgotten, and by whom. */
+export interface RuleChange {
+  readonly id: string;
+  readonly change: 'added' | 'removed';
+  readonly by: string;
+}
 
 export interface ActivePoliciesDeps {
   /** Absolute: `$PALYRA_HOME/policies`. */
@@ -60,9 +76,9 @@ export async function createActivePolicies(deps: ActivePoliciesDeps): Promise<Ac
   let active = await activate(deps, { cause: 'started' });
   let isClosed = false;
 
-  const swap = async (cause: PolicyChangeCause, expected?: Sha256Hex): Promise<PolicyChange> => {
+  const swap = async (wanted: WantedSet): Promise<PolicyChange> => {
     if (isClosed) throw closed();
-    const next = await activate(deps, { cause, previous: active.compiled, expected });
+    const next = await activate(deps, { ...wanted, previous: active.compiled });
     const retired = active;
     // SECURITY: T-09 — one assignment: no decision sees half of one set and half of another, nor none at all.
     active = next;
@@ -72,8 +88,8 @@ export async function createActivePolicies(deps: ActivePoliciesDeps): Promise<Ac
   };
   // One at a time, or the older of two edits could be the one that stays.
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = (cause: PolicyChangeCause, expected?: Sha256Hex): Promise<PolicyChange> => {
-    const turn = last.then(() => swap(cause, expected));
+  const inTurn = (wanted: WantedSet): Promise<PolicyChange> => {
+    const turn = last.then(() => swap(wanted));
     last = turn.catch(() => undefined);
     return turn;
   };
@@ -82,14 +98,16 @@ export async function createActivePolicies(deps: ActivePoliciesDeps): Promise<Ac
     ...deps,
     readDigest,
     appliedDigest: () => active.compiled.sourceDigest,
-    apply: (digest) => inTurn('auto_applied', digest),
+    apply: (expected) => inTurn({ cause: 'auto_applied', expected }),
   });
 
   return {
     decide: (request) => active.engine.decide(request),
     current: () => active.compiled.set,
     compiled: () => compiledOf(active.compiled),
-    apply: () => inTurn('applied'),
+    apply: () => inTurn({ cause: 'applied' }),
+    applyRule: (rule, expected) => inTurn({ cause: 'always_here', rule, expected }),
+    appliedDigest: () => active.compiled.sourceDigest,
     async pending() {
       try {
         return (await readDigest()) !== active.compiled.sourceDigest;
@@ -114,10 +132,15 @@ interface Activated {
   readonly change: PolicyChange;
 }
 
-interface Activation {
+interface WantedSet {
   readonly cause: PolicyChangeCause;
+  /** Of the files; any when absent. */
+  readonly expected?: Sha256Hex;
+  readonly rule?: RuleChange;
+}
+
+interface Activation extends WantedSet {
   readonly previous?: CompiledDirectory;
-  readonly expected?: Sha256Hex | undefined;
 }
 
 async function activate(deps: ActivePoliciesDeps, activation: Activation): Promise<Activated> {
@@ -140,10 +163,19 @@ function compiledOf({ set, observed }: CompiledDirectory): CompiledPolicies {
   return observed === undefined ? { set } : { set, observed };
 }
 
-function changeOf({ set, tests }: CompiledDirectory, { cause, previous }: Activation): PolicyChange {
+function changeOf({ set, tests }: CompiledDirectory, { cause, previous, rule }: Activation): PolicyChange {
   const { preset, digest, policies, warnings } = set;
   const before = previous === undefined ? {} : { previousDigest: previous.set.digest };
-  return { cause, preset, digest, ...before, policies: policies.length, tests, warnings };
+  return {
+    cause,
+    preset,
+    digest,
+    ...before,
+    policies: policies.length,
+    tests,
+    warnings,
+    ...(rule === undefined ? {} : { rule }),
+  };
 }
 
 function changedMeanwhile(): PolicyError {

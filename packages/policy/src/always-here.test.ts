@@ -55,7 +55,7 @@ test('a host becomes one readable rule', () => {
 permit (principal, action in Palyra::Action::"execute", resource)
 when {
   context has workspace && context.workspace == Palyra::Workspace::"shop" &&
-  ["A", "C"].contains(context.enforced.tier) &&
+  ["A", "C", "built_in"].contains(context.enforced.tier) &&
   context.enforced.egress == "strict" &&
   context.enforced.leaves == ["host"] &&
   ["api.example:443"].containsAll(context.enforced.hosts)
@@ -171,7 +171,7 @@ describe('a rule never allows more than its effect, in its workspace, in the box
         expect(withRule).toMatchObject({ kind: 'allow', policyIds: [ruleFor(effect).id] });
         expect(request.context.workspace).toBe(WORKSPACE);
         const { enforced } = request.context.facts as CallFacts;
-        expect([['A', 'C'].includes(enforced.tier), enforced.egress]).toEqual([true, 'strict']);
+        expect([['A', 'C', 'built_in'].includes(enforced.tier), enforced.egress]).toEqual([true, 'strict']);
         const [seen, asked] = seenAndAsked(effect, request);
         expect(seen).toEqual(asked);
         allowed += 1;

@@ -4,6 +4,7 @@ export {
   createActivePolicies,
   type PolicyChange,
   type PolicyChangeCause,
+  type RuleChange,
 } from './active-policies.ts';
 export { type AlwaysHereInput, type AlwaysHereRule, type AskedEffect, alwaysHereRule } from './always-here.ts';
 export {
@@ -41,7 +42,9 @@ export {
   type EvaluatorOptions,
 } from './evaluator.ts';
 export { type ExplainedFact, type ExplainedPolicy, type Explanation, explain, type FactOrigin } from './explain.ts';
+export { leavingsOf } from './leavings.ts';
 export { type PolicyTest, parsePolicyTests } from './parse-policy-tests.ts';
+export { parseRule, RULE_FORMS, type RuleWords } from './parse-rule.ts';
 export { POLICY_ERRORS, PolicyError, type PolicyErrorCode, type PolicyProblem } from './policy-error.ts';
 export type { PolicyFile, PolicyOrigin, PolicyRecord, PolicySet, PolicyWarning, PresetName } from './policy-set.ts';
 export { type PolicyTestResult, requirePassed, runPolicyTests, type TestDifference } from './policy-test.ts';
@@ -49,7 +52,7 @@ export { type PolicyTestFile, PRESET_NAMES, presetFiles, presetTests } from './p
 export { type PreviewInput, previewRule } from './preview-rule.ts';
 export { type PolicyDirectory, type ReadOptions, readPolicyDirectory } from './read-policy-directory.ts';
 export type { CallFacts, PolicyEvaluationConfig, PolicyRequest, PolicyRequestContext } from './request.ts';
-export { addRule, addRuleTest, removeRule } from './rule-blocks.ts';
+export { addRule, addRuleTest, type RuleBlock, removeRule, rulesIn } from './rule-blocks.ts';
 export { EVERYTHING_LISTED } from './test-request.ts';
 export { type WatchDirectory, watchDirectory } from './watch-directory.ts';
 export type { WhatIf, WhatIfDeps } from './what-if.ts';

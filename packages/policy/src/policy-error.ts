@@ -2,6 +2,7 @@ import { AppError } from '@palyra/primitives';
 
 /** Codes are API: add one, never rename one. */
 export const POLICY_ERRORS = {
+  'policy.edits_pending': 'There are edits that nobody applied, which would come into force along with something else.',
   'policy.evaluation_failed': 'Cedar gave no answer, so the call is refused.',
   'policy.invalid_annotation': 'An annotation on a policy is unknown or malformed.',
   'policy.invalid_policy_set': 'A policy does not parse or does not match the Cedar schema.',

@@ -32,7 +32,7 @@ function recordOf({ id, workspace, reason, policyText }: AlwaysHereRule): Policy
     id,
     text: policyText,
     effect: 'permit',
-    file: `policies/workspaces/${workspace}.cedar`,
+    file: `policies/workspaces/${workspace}+always.cedar`,
     line: 1,
     column: 1,
     reason,

@@ -134,7 +134,8 @@ function kindOf(entry: Dirent): 'policy' | 'test' | 'other' | undefined {
 }
 
 function workspaceOf(file: string, name: string): PolicyOrigin {
-  const workspace = file.replace(/\.(?:cedar|policytest\.toml)$/, '');
+  // A plus is in no id, so that no workspace has a file that is another one's.
+  const workspace = file.replace(/(?:\+always)?\.(?:cedar|policytest\.toml)$/, '');
   if (isCanonical('id', workspace)) return { kind: 'workspace', workspace };
   throw new PolicyError('policy.unreadable', `${name} does not carry the name of a workspace.`, {
     fix: 'Name it after the workspace it is about: palyra workspace list',

@@ -29,6 +29,26 @@ export function removeRule(fileText: string, id: string): string {
   return before + after.replace(BEGIN, (line) => line.replace(/ begin(?=\r?$)/m, ` begin${ENDED_LINE}`));
 }
 
+/** A rule as it stands in a file. */
+export interface RuleBlock {
+  readonly id: string;
+  /** What is between its two lines. */
+  readonly text: string;
+}
+
+/** In the order of the file; whatever else is in it is passed over. */
+export function rulesIn(fileText: string): readonly RuleBlock[] {
+  const ids = [...fileText.matchAll(/^(?:\/\/|#) palyra:always (always-[0-9a-f]{32}) begin/gm)].map(
+    ([, id = '']) => id,
+  );
+  return [...new Set(ids)].flatMap((id) => {
+    const found = findBlock(fileText, id);
+    if (found === undefined) return [];
+    const lines = fileText.slice(found.start, found.end).trimEnd().split(/\r?\n/);
+    return [{ id, text: lines.slice(1, -1).join('\n') }];
+  });
+}
+
 interface Block {
   readonly id: string;
   readonly text: string;

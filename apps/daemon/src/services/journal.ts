@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { ServiceImpl } from '@connectrpc/connect';
-import type { EntryFilter as WireFilter, JournalEntrySchema, JournalService } from '@palyra/api';
+import type { JournalEntrySchema, JournalService, EntryFilter as WireFilter } from '@palyra/api';
 import type { EntryFilter, EntryKind, Journal, JournalEntry } from '@palyra/journal';
 import { fitPage } from '../wire/fit-page.ts';
 

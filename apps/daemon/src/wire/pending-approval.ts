@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { ApprovalScope, type HumanAnswer as WireAnswer, type PendingApprovalSchema } from '@palyra/api';
+import { ApprovalScope, type PendingApprovalSchema, type HumanAnswer as WireAnswer } from '@palyra/api';
 import { type DecisionScope, type HumanAnswer, type PendingToolApproval, promptText } from '@palyra/approvals';
 import { parseSha256Hex } from '@palyra/primitives';
 import { invalid } from './proposal.ts';

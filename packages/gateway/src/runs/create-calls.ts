@@ -1,11 +1,13 @@
+import type { Approvals } from '@palyra/approvals';
 import type { Journal, JournalEntry } from '@palyra/journal';
-import { type Clock, type IdSource, type JsonObject, parseJson } from '@palyra/primitives';
+import { type ApprovalId, type Clock, type IdSource, type JsonObject, parseJson } from '@palyra/primitives';
 import type { Database } from '@palyra/storage';
 import type { Catalog } from '../catalog/create-catalog.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { CallRow, GatewaySchema } from '../store/gateway-schema.ts';
 import { openLedger } from '../tool-call/call-ledger.ts';
 import type { NestedIn, OpenedCall } from '../tool-call/decided-call.ts';
+import { isKeptInput, prepareFirst } from '../tool-call/kept-input.ts';
 import type { ProposedCall } from '../tool-call/proposed-call.ts';
 import { runToolCall, type ToolCallSteps } from '../tool-call/run-tool-call.ts';
 import type { ToolCallResult } from '../tool-call/tool-call-result.ts';
@@ -15,6 +17,7 @@ import { createTurns, type Turns } from './turns.ts';
 export interface CallsDeps {
   readonly database: Database<GatewaySchema>;
   readonly journal: Journal;
+  readonly approvals: Pick<Approvals, 'get'>;
   readonly catalog: Catalog;
   readonly clock: Clock;
   readonly ids: IdSource;
@@ -33,6 +36,12 @@ interface UnderWay {
   readonly result: Promise<ToolCallResult>;
 }
 
+/** A call whose question was open when it was last looked at. */
+interface Parked extends Pick<UnderWay, 'proposed'> {
+  readonly approvalId: ApprovalId;
+  readonly told: ToolCallResult;
+}
+
 /** A call for those that it makes. */
 interface Parent {
   readonly nestedIn: NestedIn;
@@ -45,6 +54,7 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
   const running = new Set<Promise<unknown>>();
   const byKey = new Map<string, UnderWay>();
   const parents = new Map<string, Parent>();
+  const parked = new Map<string, Parked>();
 
   const parentOf = (parent: string | undefined): Parent => {
     if (parent === undefined) return { nestedIn: 'nobody', turns, signals: [] };
@@ -52,7 +62,10 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
   };
   const start = async (asProposed: ProposedCall, run: OpenRun): Promise<ToolCallResult> => {
     const { nestedIn, turns: ownTurns, signals } = parentOf(asProposed.parent);
-    const { parent, ...rest } = withPatientListeners(asProposed);
+    let asked: ApprovalId | undefined;
+    const { parent, ...rest } = withPatientListeners(asProposed, (id) => {
+      asked = id;
+    });
     const proposed = parent === undefined || nestedIn === 'unknown' ? rest : { ...rest, parent };
     const tool = catalog.get(proposed.tool)?.metadata;
     const call: OpenedCall = {
@@ -60,7 +73,7 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
       run,
       proposed,
       toolName: tool?.name ?? 'unknown',
-      input: await journal.bodies.prepare(proposed.input),
+      input: await prepareFirst(proposed.input, journal.bodies),
       signal: anyOf([run.signal, ...signals, ...(proposed.signal === undefined ? [] : [proposed.signal])]),
       openedAt: clock.now(),
       turns: ownTurns,
@@ -75,11 +88,27 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
     });
     proposed.onEvent?.({ kind: 'accepted', callId: call.id });
     try {
-      return await runToolCall(call, steps, openLedger(call, journal));
+      const result = await runToolCall(call, steps, openLedger(call, journal));
+      return asked !== undefined && isPending(result) ? park(proposed, asked, result) : result;
     } finally {
       parents.delete(call.id);
       over.abort('over');
     }
+  };
+  const park = (proposed: ProposedCall, approvalId: ApprovalId, result: ToolCallResult): ToolCallResult => {
+    const told: ToolCallResult = { ...result, approval: { id: approvalId, outcome: 'pending' } };
+    if (proposed.key !== undefined) parked.set(proposed.key, { proposed, approvalId, told });
+    return told;
+  };
+  /** Coming back while nobody has answered is no other call: it is told the same, and nothing more is recorded of it. */
+  const stillParked = async (proposed: ProposedCall, key: string): Promise<ToolCallResult | undefined> => {
+    const before = parked.get(key);
+    if (before === undefined) return undefined;
+    if (!isSame(before.proposed, proposed)) throw keyReused();
+    const card = await deps.approvals.get(before.approvalId).catch(() => undefined);
+    if (card?.state === 'pending') return before.told;
+    parked.delete(key);
+    return undefined;
   };
   const answeredBefore = async (proposed: ProposedCall, key: string): Promise<ToolCallResult | undefined> => {
     const row = await database.read
@@ -109,7 +138,9 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
       const result =
         key === undefined
           ? start(proposed, run)
-          : answeredBefore(proposed, key).then((answered) => answered ?? start(proposed, run));
+          : stillParked(proposed, key)
+              .then((told) => told ?? answeredBefore(proposed, key))
+              .then((answered) => answered ?? start(proposed, run));
       if (key !== undefined) byKey.set(key, { proposed, result });
       running.add(result);
       try {
@@ -124,11 +155,15 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
 }
 
 /** SECURITY: T-32 — whether anybody still listens makes no difference to what is done and recorded. */
-function withPatientListeners({ onEvent, onOutput, ...proposed }: ProposedCall): ProposedCall {
+function withPatientListeners(
+  { onEvent, onOutput, ...proposed }: ProposedCall,
+  onAsked: (id: ApprovalId) => void,
+): ProposedCall {
   let isGone = false;
   return {
     ...proposed,
     onEvent(event) {
+      if (event.kind === 'approval_requested') onAsked(event.approvalId as ApprovalId);
       try {
         onEvent?.(event);
       } catch {
@@ -155,6 +190,10 @@ function anyOf(signals: readonly [AbortSignal, ...AbortSignal[]]): AbortSignal {
   return signals.length === 1 ? signals[0] : AbortSignal.any([...signals]);
 }
 
+function isPending({ outcome }: ToolCallResult): boolean {
+  return outcome.code === 'gateway.approval_pending';
+}
+
 function isSame(one: ProposedCall, other: ProposedCall): boolean {
   return one.tool === other.tool && one.input === other.input;
 }
@@ -165,8 +204,7 @@ async function requireSame(
   { journal, catalog }: Pick<CallsDeps, 'journal' | 'catalog'>,
 ): Promise<void> {
   const { bytes } = await journal.bodies.read(row.input);
-  if (row.tool !== (catalog.get(tool)?.metadata.name ?? 'unknown') || !Buffer.from(input).equals(bytes))
-    throw keyReused();
+  if (row.tool !== (catalog.get(tool)?.metadata.name ?? 'unknown') || !isKeptInput(bytes, input)) throw keyReused();
 }
 
 function keyReused(): GatewayError {

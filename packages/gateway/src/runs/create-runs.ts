@@ -1,26 +1,20 @@
-import type { Approvals } from '@palyra/approvals';
-import { type Journal, parseActor } from '@palyra/journal';
-import type { ActivePolicies } from '@palyra/policy';
-import {
-  type Clock,
-  canonicalJson,
-  type IdSource,
-  type JsonValue,
-  type RunId,
-  type SessionId,
-} from '@palyra/primitives';
-import { type Database, statement } from '@palyra/storage';
-import type { Catalog } from '../catalog/create-catalog.ts';
+import type { Actor } from '@palyra/journal';
+import { canonicalJson, type JsonValue, type RunId, type SessionId } from '@palyra/primitives';
+import { type Database, type Subscription, type SubscriptionEvent, statement } from '@palyra/storage';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewaySchema, RunRow } from '../store/gateway-schema.ts';
-import type { Caller, ProposedCall, ToldPlace, Workspace } from '../tool-call/proposed-call.ts';
-import type { ToolCallSteps } from '../tool-call/run-tool-call.ts';
-import type { ToolCallResult } from '../tool-call/tool-call-result.ts';
-import { isAllowedTool, snapshotOf, type ToolCallConfig } from '../tool-call-config.ts';
-import { createCalls } from './create-calls.ts';
-import { createBudget, type OpenRun } from './open-run.ts';
+import type { Caller, Workspace } from '../tool-call/proposed-call.ts';
+import { snapshotOf, type ToolCallConfig } from '../tool-call-config.ts';
+import {
+  type AdoptedRun,
+  allowedNames,
+  type OwnedRun,
+  openRun,
+  RUN_CANCELLED_CHANNEL,
+  type Run,
+  type RunsDeps,
+} from './own-run.ts';
 import { nextGeneration, runRow } from './reopen-run.ts';
-import { createTurns } from './turns.ts';
 
 export interface RunRequest {
   readonly workspace: Workspace;
@@ -28,53 +22,16 @@ export interface RunRequest {
   readonly session?: SessionId;
 }
 
-/** What the owner of a run does with it. */
-export interface Run {
-  readonly id: RunId;
-  readonly session: SessionId;
-  readonly workspace: Workspace;
-  readonly startedAt: number;
-  /** How many processes have opened it, this one included. */
-  readonly generation: number;
-  /**
-   * One call from its proposal to its attestation. Everything that can become of it is a result; throws
-   * `gateway.run_ended`, `gateway.key_reused`, `gateway.call_elsewhere`, and what the journal throws when an outcome could
-   * not be recorded: then it is told at the next start.
-   */
-  call(proposed: Omit<ProposedCall, 'run'>): Promise<ToolCallResult>;
-  /** Stops what runs, takes back what is asked, and ends the run. */
-  cancel(): Promise<void>;
-  end(): Promise<void>;
-  /** Has its end told, whoever ends it. The last one that followed is asked. */
-  follow(follower: RunFollower): void;
-}
-
-/** Whoever tells what happens in a run. */
-export interface RunFollower {
-  endAt(): ToldPlace;
-  /** It is over, and on record; told at the place that was last given. */
-  over(end: { readonly outcome: 'completed' | 'cancelled'; readonly calls: number }): void;
-}
-
 export interface Runs {
   start(caller: Caller, request: RunRequest): Promise<Run>;
   resume(caller: Caller, id: RunId): Promise<Run>;
   /** For operators: whose it is was looked at by whoever asks. Throws `gateway.run_not_found`, `gateway.run_ended`. */
   adopt(id: RunId): Promise<AdoptedRun>;
+  /** Whoever owns it, also when nobody came back to it since the last start. */
+  cancel(row: RunRow, by: Actor): Promise<void>;
+  /** While no call of the run is under way in this process. */
+  alone<Made>(id: string, act: () => Promise<Made>): Promise<Made>;
   close(): Promise<void>;
-}
-
-export interface RunsDeps {
-  readonly database: Database<GatewaySchema>;
-  readonly journal: Journal;
-  readonly approvals: Pick<Approvals, 'cancelRun'>;
-  readonly policy: Pick<ActivePolicies, 'current'>;
-  readonly catalog: Catalog;
-  readonly config: ToolCallConfig;
-  readonly owner: string;
-  readonly clock: Clock;
-  readonly ids: IdSource;
-  readonly steps: ToolCallSteps;
 }
 
 export function createRuns(deps: RunsDeps): Runs {
@@ -94,9 +51,23 @@ export function createRuns(deps: RunsDeps): Runs {
     reopening.set(row.id, under);
     return under.finally(() => reopening.delete(row.id));
   };
+  const hear = async (event: SubscriptionEvent) => {
+    const ended = event.kind === 'notified' ? [event.payload] : await endedOf([...open.keys()], database);
+    for (const id of ended) open.get(id)?.drop();
+  };
+  let listening: Promise<Subscription> | undefined;
+  /** SECURITY: T-11 — a run that is cancelled on another node is cancelled here, before anything of it runs here. */
+  const listen = async () => {
+    listening ??= database.subscribe(RUN_CANCELLED_CHANNEL, (event) => void hear(event).catch(() => undefined));
+    await listening.catch((error: unknown) => {
+      listening = undefined;
+      throw error;
+    });
+  };
 
   return {
     async start(caller, { workspace, session: known }) {
+      await listen();
       const session = known === undefined ? ids.newId('session') : await ownSession(known, caller, database);
       const id = ids.newId('run');
       const row: RunRow = {
@@ -110,7 +81,7 @@ export function createRuns(deps: RunsDeps): Runs {
         calls: 0,
         refused: 0,
         max_calls: config.maxCallsPerRun,
-        opened_with: canonicalJson(config as unknown as JsonValue),
+        opened_with: openedWith(caller, config),
         owner,
         started_at: clock.now(),
         ended_at: null,
@@ -141,6 +112,7 @@ export function createRuns(deps: RunsDeps): Runs {
       return owned(row).as(caller);
     },
     async resume(caller, id) {
+      await listen();
       const row = await runRow(id, database);
       // SECURITY: T-41 — a run is found by its credential; whoever learned its id finds nothing.
       if (row === undefined || row.credential !== caller.credential) {
@@ -151,14 +123,18 @@ export function createRuns(deps: RunsDeps): Runs {
       return (await reopened(row)).as(caller);
     },
     async adopt(id) {
+      await listen();
       const row = await runRow(id, database);
       if (row === undefined) throw new GatewayError('gateway.run_not_found', 'There is no such run.');
       if (row.state === 'ended') throw new GatewayError('gateway.run_ended', 'The run is over.');
-      return reopened(row);
+      return (await reopened(row)).adopted;
     },
+    cancel: (row, by) => owned(row).cancel({ by, reason: 'stopped' }),
+    alone: (id, act) => open.get(id)?.turns.take('alone', act) ?? act(),
     async close() {
-      await Promise.all([...open.values()].map((run) => run.cancel().catch(() => undefined)));
+      await Promise.all([...open.values()].map((run) => run.cancel({ reason: 'shutdown' }).catch(() => undefined)));
       open.clear();
+      (await listening?.catch(() => undefined))?.close();
     },
   };
 }
@@ -180,104 +156,33 @@ async function ownSession(
   throw new GatewayError('gateway.session_not_found', 'There is no such session of this credential.');
 }
 
-function allowedNames({ catalog, config }: RunsDeps): readonly string[] {
-  const all = catalog.list({ includeHidden: true }).map(({ name }) => name);
-  return all.filter((name) => isAllowedTool(config, name));
+/** How it was opened, for whoever looks at it later; each call is decided by who is connected then. */
+export interface OpenedWith {
+  readonly coverage: Caller['coverage'];
+  readonly separation: Caller['separation'];
+  readonly device_id?: string;
+  readonly channel?: string;
+  readonly config: ToolCallConfig;
 }
 
-/** A run as whoever looks after it sees it, without anybody's calls. */
-export type AdoptedRun = Pick<
-  Run,
-  'id' | 'session' | 'workspace' | 'startedAt' | 'generation' | 'cancel' | 'end' | 'follow'
->;
-
-/** A run while this process owns it, however many are connected to it. */
-interface OwnedRun extends AdoptedRun {
-  as(caller: Caller): Run;
+function openedWith({ coverage, separation, deviceId, channel }: Caller, config: ToolCallConfig): string {
+  const opened: OpenedWith = {
+    coverage,
+    separation,
+    ...(deviceId === undefined ? {} : { device_id: deviceId }),
+    ...(channel === undefined ? {} : { channel }),
+    config,
+  };
+  return canonicalJson(opened as unknown as JsonValue);
 }
 
-function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedRun {
-  const { database, journal, approvals, config, clock } = deps;
-  const cancelled = new AbortController();
-  const shared: Omit<OpenRun, 'caller'> = {
-    id: row.id as RunId,
-    session: row.session as SessionId,
-    workspace: { id: row.workspace, root: row.workspace_root },
-    config: { ...config, maxCallsPerRun: row.max_calls },
-    allowedNames: () => allowedNames(deps),
-    budget: createBudget(row.max_calls, { used: row.calls, refused: row.refused }),
-    turns: createTurns(),
-    signal: cancelled.signal,
-  };
-  const { id, session, budget } = shared;
-  const calls = createCalls(shared, deps);
-  let isOver = false;
-  let ending: Promise<void> | undefined;
-  let follower: RunFollower | undefined;
-
-  const recordEnd = async (outcome: 'completed' | 'cancelled') => {
-    await calls.settled();
-    const actor = parseActor(row.principal);
-    const { write } = database;
-    const place = follower?.endAt();
-    using unlessTold = new DisposableStack();
-    unlessTold.defer(() => place?.release());
-    const close = write
-      .updateTable('gateway_runs')
-      .set({ state: 'ended', ended_at: clock.now(), told: place?.number ?? null })
-      .where('id', '=', id)
-      .where('state', '=', 'open');
-    const data = { run_id: id, session_id: session, principal: actor, outcome, calls: budget.used };
-    await journal.append(actor, [{ kind: 'run.ended', data }], { steps: [statement(close, { rows: 1 })] });
-    unlessTold.move();
-    onOver();
-    follower?.over({ outcome, calls: budget.used });
-  };
-  /** Once; what could not be recorded can be tried again. */
-  const finish = (outcome: 'completed' | 'cancelled'): Promise<void> => {
-    isOver = true;
-    ending ??= recordEnd(outcome).catch((error: unknown) => {
-      ending = undefined;
-      throw error;
-    });
-    return ending;
-  };
-  const cancel = async () => {
-    cancelled.abort();
-    await approvals.cancelRun(id);
-    await finish('cancelled');
-  };
-  /** As many refusals as calls: an agent that is refused all the time fills the journal. What runs already may end. */
-  const endIfRefusedTooOften = () => {
-    // Nobody waits for it: among the calls that it waits for may be the one that made this one.
-    if (budget.refused >= row.max_calls) void finish('cancelled').catch(() => undefined);
-  };
-  const adopted: AdoptedRun = {
-    id,
-    session,
-    workspace: shared.workspace,
-    startedAt: row.started_at,
-    generation: row.generation,
-    cancel,
-    end: () => finish('completed'),
-    follow(next) {
-      follower = next;
-    },
-  };
-  return {
-    ...adopted,
-    as(caller) {
-      const run: OpenRun = { ...shared, caller };
-      return {
-        ...adopted,
-        async call(proposed) {
-          endIfRefusedTooOften();
-          if (isOver) throw new GatewayError('gateway.run_ended', 'The run is over.');
-          const result = await calls.call({ ...proposed, run: id }, run);
-          endIfRefusedTooOften();
-          return result;
-        },
-      };
-    },
-  };
+async function endedOf(ids: readonly string[], { read }: Database<GatewaySchema>): Promise<readonly string[]> {
+  if (ids.length === 0) return [];
+  const rows = await read
+    .selectFrom('gateway_runs')
+    .select('id')
+    .where('id', 'in', [...ids])
+    .where('state', '=', 'ended')
+    .execute();
+  return rows.map(({ id }) => id);
 }

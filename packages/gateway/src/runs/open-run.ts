@@ -17,11 +17,13 @@ export interface OpenRun {
   readonly turns: Turns;
   /** Aborted when the run is cancelled. */
   readonly signal: AbortSignal;
+  /** So many of its calls were refused that nobody is asked about it any more. */
+  isRefused(): boolean;
 }
 
 /**
  * How many calls a run may make. One rule: a call counts when its intent is recorded, nested ones like all others; a
- * refused one does not count, but as many refusals as calls end the run.
+ * refused one does not count, but as many refusals as calls end the run. Waiting for an answer with a key is no refusal.
  */
 export interface Budget {
   /** Holds room for a call. Undefined when there is none. */

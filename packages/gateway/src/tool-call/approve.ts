@@ -10,7 +10,7 @@ import { policyRequest } from './decide.ts';
 import type { DecidedCall } from './decided-call.ts';
 import { maskedQuestion } from './masked-question.ts';
 import { type PermittedCall, permit } from './permitted-call.ts';
-import { questionOf } from './question-of.ts';
+import { questionOf, type RuleOffer } from './question-of.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
 import type { WaitingCalls } from './waiting-calls.ts';
 
@@ -20,6 +20,8 @@ export interface ApproveDeps {
   readonly clock: Clock;
   readonly waiting: WaitingCalls;
   readonly redactor: Pick<Redactor, 'maskHeld'>;
+  /** Absent: nothing is offered for good. */
+  readonly rules?: RuleOffer;
   /** What is done when nobody answers at once: wait for it, or come back with the same key. */
   readonly unattended: 'wait' | 'park' | 'deny';
 }
@@ -39,7 +41,7 @@ export function createApprove(deps: ApproveDeps): ToolCallSteps['approve'] {
       const bound = await call.plan.bind();
       // SECURITY: T-02 — nobody is asked about what could not be run as it was approved.
       if (bound.kind === 'refused') return bound;
-      const question = maskedQuestion(questionOf(call, bound), deps.redactor.maskHeld);
+      const question = maskedQuestion(questionOf(call, bound, deps.rules), deps.redactor.maskHeld);
       const standing = await deps.approvals.covering(question);
       if (standing.kind === 'permitted') return decideAgain(call, standing, deps);
 
@@ -74,6 +76,11 @@ async function askHuman(
   if (asked.kind === 'refused')
     return { kind: 'refused', code: `approvals.${asked.code}`, message: asked.reason, fix: undefined };
 
+  // SECURITY: T-47 — the run was ended while it was being asked: nobody is left with a question of it.
+  if (call.run.isRefused()) {
+    await approvals.cancel(asked);
+    return refusedTooOften();
+  }
   const { approvalId, expiresAt } = asked;
   proposed.onEvent?.({ kind: 'approval_requested', approvalId, expiresAt });
   deps.waiting.set(approvalId, call);
@@ -97,10 +104,15 @@ async function askHuman(
     case 'denied':
     case 'expired':
     case 'cancelled':
+      if (call.run.isRefused()) return refusedTooOften();
       return withoutYes(answer, await endedWithout(approvalId, answer, approvals));
     case 'parked':
       return whenParked(call, asked, approvals);
   }
+}
+
+function refusedTooOften(): RefusedCall {
+  return refusedBy('gateway.too_many_refusals', 'So many calls of the run were refused that it was ended.');
 }
 
 const WITHOUT_YES = {

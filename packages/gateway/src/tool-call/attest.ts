@@ -1,4 +1,4 @@
-import type { Body, Journal, ToolAttestation } from '@palyra/journal';
+import { type AttestOutcome, type Body, type Journal, JournalError, type ToolAttestation } from '@palyra/journal';
 import type { ActivePolicies } from '@palyra/policy';
 import { canonicalJson, type JsonValue } from '@palyra/primitives';
 import type { Database, Step } from '@palyra/storage';
@@ -9,6 +9,7 @@ import { type AttestedFacts, attestedFacts, knownFacts } from './attested-facts.
 import { type CallEnd, decidedEvent, type RecordedDecision, type RefusedCall } from './call-end.ts';
 import { type CallLedger, idsOf, type LastDecision } from './call-ledger.ts';
 import type { OpenedCall } from './decided-call.ts';
+import type { LateRecords } from './late-records.ts';
 import { outputOf } from './output-of.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
 import type { ToolCallResult } from './tool-call-result.ts';
@@ -19,50 +20,66 @@ export interface AttestDeps {
   readonly policy: Pick<ActivePolicies, 'current'>;
   readonly redactor: Pick<Redactor, 'redactBytes' | 'redactJson' | 'redactText'>;
   readonly owner: string;
+  readonly late: LateRecords;
 }
 
 /** One attestation for every end, durable before anybody is told. */
 export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
   const statements = callStatements(deps.database);
   return async (_opened, end, ledger) => {
-    const { call } = ledger;
-    const { journal, policy, redactor, owner } = deps;
+    const { journal, policy, redactor, owner, late } = deps;
     // Also when it cannot be recorded: what did not begin holds nothing of the budget.
     using cleanUp = new DisposableStack();
-    cleanUp.defer(() => call.reservation?.free());
+    cleanUp.defer(() => ledger.call.reservation?.free());
     // Also after a question: what is attested of a refusal is the decision that refused, under the policies that made it.
     if (end.kind === 'refused' && (ledger.last === undefined || end.decision !== undefined)) {
       const isFirst = ledger.last === undefined;
       const decision = decisionOf(end);
       await ledger.decided(decision, end.under ?? policy.current());
-      if (isFirst) call.proposed.onEvent?.(decidedEvent(shownDecision(decision, redactor.redactText)));
+      if (isFirst) ledger.call.proposed.onEvent?.(decidedEvent(shownDecision(decision, redactor.redactText)));
     }
+    // After that: what is kept of its input is known now.
+    const { call } = ledger;
     const last = ledger.last as LastDecision;
     const output = end.kind === 'executed' ? outputOf(end.result, redactor) : undefined;
-    const body = output === undefined ? undefined : await journal.bodies.prepare(canonicalJson(output));
-    const facts = {
-      ...attestedFacts(call, end, last),
-      ...(body === undefined ? {} : { output_sha256: body.commitment }),
+    let body: Body | undefined;
+    const record = async (told: number | null): Promise<ToolCallResult | 'conflict'> => {
+      if (output !== undefined) body ??= await journal.bodies.prepare(canonicalJson(output));
+      const facts = {
+        ...attestedFacts(call, end, last),
+        ...(body === undefined ? {} : { output_sha256: body.commitment }),
+      };
+      const result = resultOf(call, end, { last, facts, redact: redactor.redactText });
+      const kept = { ...result, attestation: attestedWith(facts) };
+      const attested = await ledger.attest({
+        facts,
+        drafts: [{ kind: 'outcome', data: outcomeData(call, end, body) }],
+        steps: endSteps(ledger, end, { statements, kept, body, owner, told }),
+      });
+      if (attested.kind === 'conflict') return 'conflict';
+      const outcome = { ...result.outcome, ...output };
+      return { ...result, outcome, attestation: attestationOf(facts, attested) };
     };
-    const result = resultOf(call, end, { last, facts, redact: redactor.redactText });
-    const kept = { ...result, attestation: attestedWith(facts) };
     const place = isKept(end) ? call.proposed.tellAt?.() : undefined;
     // What is not recorded is not told: whoever waits for what comes after it must not wait for it.
     using unlessTold = new DisposableStack();
     unlessTold.defer(() => place?.release());
-    const attested = await ledger.attest({
-      facts,
-      drafts: [{ kind: 'outcome', data: outcomeData(call, end, body) }],
-      steps: endSteps(ledger, end, { statements, kept, body, owner, told: place?.number ?? null }),
+    const recorded = await record(place?.number ?? null).catch((error: unknown) => {
+      // SECURITY: T-32 — something ran: what became of it is recorded as soon as it can be, not only at the next start.
+      if (ledger.hasIntent) late.keep(() => record(null));
+      throw error;
     });
+    if (recorded === 'conflict')
+      throw new JournalError('journal.not_recorded', 'The call was attested by somebody else.');
     unlessTold.move();
-    if (end.kind === 'refused' && !ledger.hasIntent) call.run.budget.refuse();
-    return {
-      ...result,
-      outcome: { ...result.outcome, ...output },
-      attestation: attestationOf(facts, attested),
-    };
+    if (end.kind === 'refused' && !ledger.hasIntent && !isParked(call, end)) call.run.budget.refuse();
+    return recorded;
   };
+}
+
+/** A human was asked, and the same key asks again: not refused, and not over. */
+function isParked({ proposed }: OpenedCall, end: CallEnd): boolean {
+  return end.kind === 'refused' && end.code === 'gateway.approval_pending' && proposed.key !== undefined;
 }
 
 function decisionOf({ decision, code, message, fix }: RefusedCall): RecordedDecision {
@@ -160,6 +177,8 @@ function endSteps(
 ): readonly Step[] {
   const told = { result: canonicalJson({ ...kept }), output: body?.commitment ?? null, told: number };
   if (end.kind === 'executed' || hasIntent) return [endCall({ id: call.id, ...told })];
+  // A question that is open is asked again with the same key.
+  if (isParked(call, end)) return [];
   const counted = countRefusal({ run: call.run.id });
   if (!isKept(end)) return [counted];
   const row = {
@@ -178,7 +197,7 @@ function endSteps(
 
 function attestationOf(
   facts: AttestedFacts,
-  attested: Awaited<ReturnType<CallLedger['attest']>>,
+  attested: Extract<AttestOutcome, { readonly kind: 'attested' }>,
 ): ToolCallResult['attestation'] {
   return {
     attestation_id: attested.attestation_id,

@@ -1,6 +1,7 @@
 import {
   type AttestedCall,
   type AttestOutcome,
+  type Body,
   type CallerDraft,
   type Journal,
   JournalError,
@@ -13,6 +14,7 @@ import type { OpenRun } from '../runs/open-run.ts';
 import { snapshotOf } from '../tool-call-config.ts';
 import type { RecordedDecision } from './call-end.ts';
 import type { DecidedCall, OpenedCall } from './decided-call.ts';
+import { isCut } from './kept-input.ts';
 
 /** What is said about one call in the journal, in the order in which it is true. The only writer of it. */
 export interface CallLedger {
@@ -20,6 +22,8 @@ export interface CallLedger {
   readonly call: FollowedCall;
   follow(call: FollowedCall): void;
   readonly hasIntent: boolean;
+  /** All of the input, now that the call is not refused out of hand. What was recorded already stays as it is. */
+  keepInput(): Promise<Body>;
   /** Keeps what decided, so that entries can refer to it. */
   underWhat(decision: RecordedDecision, policies: DecidingPolicies): Promise<LastDecision>;
   /** Proposal and decision, durable now: a human is about to be asked, or it ends here. */
@@ -28,8 +32,8 @@ export interface CallLedger {
   intended(
     intent: Intent,
   ): Promise<{ readonly kind: 'recorded' } | { readonly kind: 'conflict'; readonly step: number }>;
-  /** Outcome and attestation in one commit. */
-  attest(end: AttestedEnd): Promise<Extract<AttestOutcome, { readonly kind: 'attested' }>>;
+  /** Outcome and attestation in one commit. `conflict`: somebody else has attested it. */
+  attest(end: AttestedEnd): Promise<AttestOutcome>;
   /** The last decision that was recorded, and under what. */
   readonly last: LastDecision | undefined;
 }
@@ -65,13 +69,18 @@ type Anchor = ToolAttestation['anchor'];
 export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
   const { actor } = call.run.caller;
   const ids = idsOf(call);
-  const proposal: CallerDraft = {
+  let { input } = call;
+  const proposal = (): CallerDraft => ({
     kind: 'proposal',
     data: {
       ...ids,
       ...(call.proposed.parent === undefined ? {} : { parent_call_id: call.proposed.parent }),
-      input: call.input,
+      input,
     },
+  });
+  const keepInput = async (): Promise<Body> => {
+    if (!isProposed && isCut(input)) input = await journal.bodies.prepare(call.proposed.input);
+    return input;
   };
   let isProposed = false;
   let last: LastDecision | undefined;
@@ -82,7 +91,7 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
     drafts: readonly CallerDraft[],
     options: { readonly steps?: readonly Step[]; readonly notifications?: readonly Notification[] } = {},
   ) => {
-    const all = isProposed ? drafts : [proposal, ...drafts];
+    const all = isProposed ? drafts : [proposal(), ...drafts];
     const appended = await journal.append(actor, all, options);
     if (appended.kind === 'conflict') return appended;
     isProposed = true;
@@ -111,7 +120,7 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
 
   return {
     get call() {
-      return followed;
+      return { ...followed, input };
     },
     follow(further) {
       followed = further;
@@ -119,12 +128,14 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
     get hasIntent() {
       return anchors.intent !== undefined;
     },
+    keepInput,
     underWhat: under,
     get last() {
       return last;
     },
     async decided(decision, policies) {
       const made = await under(decision, policies);
+      if (decision.kind !== 'deny') await keepInput();
       await append([decisionDraft(made)]);
       last = made;
     },
@@ -145,9 +156,7 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
       if (anchor === undefined) {
         throw new JournalError('journal.not_recorded', `The ${wanted} of the call is not in the journal.`);
       }
-      const attested = await journal.attest(actor, { facts: { ...facts, anchor }, drafts, steps });
-      if (attested.kind === 'attested') return attested;
-      throw new JournalError('journal.not_recorded', 'The call was attested by somebody else.');
+      return journal.attest(actor, { facts: { ...facts, anchor }, drafts, steps });
     },
   };
 }

@@ -14,6 +14,7 @@ export interface OpenedCall {
   readonly proposed: ProposedCall;
   /** The name of the catalogue, or `unknown`: the chain holds no text that a caller chose. */
   readonly toolName: string;
+  /** Only its beginning while it may be refused; `CallLedger.keepInput` has all of it. */
   readonly input: Body;
   readonly signal: AbortSignal;
   readonly openedAt: number;

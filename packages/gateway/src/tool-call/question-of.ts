@@ -5,9 +5,10 @@ import type { DecidedCall } from './decided-call.ts';
 import { effectsOf } from './effects-of.ts';
 
 /** What a human is asked about a call: all of it is the server's own knowledge, but for the agent's reason. */
-export function questionOf(call: DecidedCall, { bound, notBound }: BoundCall): Question {
+export function questionOf(call: DecidedCall, { bound, notBound }: BoundCall, rules?: RuleOffer): Question {
   const { id, run, proposed, tool, plan, decision, under } = call;
   const { enforced } = plan;
+  const canWriteRule = rules?.canWrite(plan, run.workspace) ?? false;
   return {
     // SECURITY: T-41 — those of one principal share a room for keys: the run keeps another one's apart, and none is an id of ours.
     key: proposed.key === undefined ? id : `${run.id}/${proposed.key}`,
@@ -39,8 +40,13 @@ export function questionOf(call: DecidedCall, { bound, notBound }: BoundCall): Q
       agentSays: proposed.agentSays ?? null,
     },
     needs: needsOf(decision),
-    policy: { set: under.digest, ids: decision.policyIds, reason: decision.reason, canWriteRule: false },
+    policy: { set: under.digest, ids: decision.policyIds, reason: decision.reason, canWriteRule },
   };
+}
+
+/** Whether a yes for good can be made a rule. */
+export interface RuleOffer {
+  canWrite(plan: DecidedCall['plan'], workspace: DecidedCall['run']['workspace']): boolean;
 }
 
 /** What the policies that ask demand of the answer. */

@@ -37,12 +37,13 @@ export function createRecordIntent(deps: RecordIntentDeps): ToolCallSteps['recor
     const approvalSteps = permit?.steps ?? [];
     const isFirst = ledger.last === undefined;
     const made = await ledger.underWhat(decision, under);
-    const facts = canonicalJson(intendedFacts(call, made) as unknown as JsonValue);
+    const input = await ledger.keepInput();
+    const facts = canonicalJson(intendedFacts({ ...call, input }, made) as unknown as JsonValue);
     const row = {
       id: call.id,
       run: run.id,
       key: proposed.key ?? null,
-      input: call.input.commitment,
+      input: input.commitment,
       tool: call.toolName,
       state: 'executing',
       owner,

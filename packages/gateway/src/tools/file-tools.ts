@@ -152,8 +152,8 @@ function enforcedBy({ tool, place, inspected }: PlanQuestion): ToolPlan['enforce
   const secretFiles = among('secret');
   return {
     ...REACHES_NOTHING,
-    readRoots: [workspace],
-    // By name besides: a grant to read one is none to write it.
+    // By name besides: a grant to read one is none to write it, and a rule for one is none for the workspace.
+    readRoots: isWriting ? [workspace] : [workspace, ...secretFiles],
     writeRoots: isWriting ? [workspace, ...secretFiles] : [],
     protectedPaths: among('protected'),
     secretFiles,

@@ -18,6 +18,8 @@ export interface KeptChangesOptions {
 
 export interface UndoRequest {
   readonly runId: string;
+  /** Only what this call did; what others made of its files since counts as changed. */
+  readonly callId?: string;
   readonly fileTools: Pick<FileTools, 'undo'>;
   /** `refuse`: stops at the first call one of whose files has changed since. `skip`: leaves such files as they are. */
   readonly conflicts?: 'refuse' | 'skip';
@@ -121,12 +123,13 @@ interface Listed {
 
 async function undo(
   list: readonly Listed[],
-  { fileTools, conflicts = 'refuse', signal }: UndoRequest,
+  { callId: only, fileTools, conflicts = 'refuse', signal }: UndoRequest,
   kept: KeptBlobs,
 ): Promise<UndoResult> {
   const calls: UndoneCall[] = [];
   const blobs: BlobStore = { keep: ({ sha256, bytes }) => kept.keep(sha256, bytes), fetch: kept.fetch };
-  for (const { file, change } of list.toReversed()) {
+  const wanted = only === undefined ? list : list.filter(({ change }) => change.callId === only);
+  for (const { file, change } of wanted.toReversed()) {
     const { callId, workspace, changes } = change;
     const allowProtected = changes.files.map(({ path }) => path);
     const result = await fileTools.undo(

@@ -1,3 +1,5 @@
+import type { Shape, TypeOfField } from './field-shape.ts';
+
 /**
  * Every kind of entry, its version and its fields. The chain holds ids, digests, commitments, counts, enumerations and
  * names that the operator or this program gave to things; whatever a caller chose is a body beside the chain, so that it
@@ -49,6 +51,33 @@ export const ENTRY_KINDS = {
       principal: 'name',
       outcome: ['completed', 'failed', 'cancelled', 'unknown_outcome'],
       calls: 'count',
+      /** Why it did not end by itself. */
+      reason: ['', 'cancelled', 'stopped', 'too_many_refusals', 'shutdown'],
+    },
+  },
+  /** Whoever wrote it stopped the open runs of this principal; absent: of everybody. */
+  'runs.stopped': {
+    version: 1,
+    fields: { principal: 'name?', runs: 'count' },
+  },
+  /** Files are put back; `begun` before any is touched. */
+  'run.undo': {
+    version: 1,
+    fields: {
+      run_id: 'id',
+      session_id: 'id',
+      /** Absent: all calls of the run. */
+      call_id: 'id?',
+      principal: 'name',
+      stage: ['begun', 'ended'],
+      /** Where it begun stands. */
+      begun: 'count?',
+      outcome: ['', 'undone', 'stopped'],
+      code: 'name?',
+      restored: 'count?',
+      skipped: 'count?',
+      /** Which files, and why others were left. */
+      files: 'body?',
     },
   },
   proposal: {
@@ -189,6 +218,9 @@ export const ENTRY_KINDS = {
       policy_set: 'digest',
       previous: 'digest?',
       source: ['start', 'apply', 'auto_apply', 'always_here'],
+      /** With `always_here`: the one rule that differs. */
+      rule: 'name?',
+      change: ['', 'added', 'removed'],
     },
   },
   'skill.changed': {
@@ -250,46 +282,11 @@ export function isEntryKind(text: string): text is EntryKind {
 
 type FieldsOf<Kind extends EntryKind> = (typeof ENTRY_KINDS)[Kind]['fields'];
 
-/** What a field of each type holds, in the chain. */
-interface TypeOfField {
-  readonly id: string;
-  readonly digest: string;
-  readonly body: string;
-  readonly snapshot: string;
-  readonly name: string;
-  readonly origin: string;
-  readonly key: string;
-  readonly signature: string;
-  readonly count: number;
-  readonly integer: number;
-}
-
-type Optional<Spec> = Spec extends `${string}?` ? true : Spec extends readonly ['', ...string[]] ? true : false;
-
-type ValueOf<Spec, Types extends object> = Spec extends readonly string[]
-  ? Exclude<Spec[number], ''>
-  : Spec extends `${infer Type extends keyof Types & string}?`
-    ? Types[Type]
-    : Spec extends `${infer Type extends keyof Types & string}*`
-      ? readonly Types[Type][]
-      : Spec extends keyof Types
-        ? Types[Spec]
-        : never;
-
-/** The shape that a kind's fields have when each type of field is written as `Types` says. */
-export type Shape<Kind extends EntryKind, Types extends object> = {
-  readonly [Name in keyof FieldsOf<Kind> as Optional<FieldsOf<Kind>[Name]> extends true ? never : Name]: ValueOf<
-    FieldsOf<Kind>[Name],
-    Types
-  >;
-} & {
-  readonly [Name in keyof FieldsOf<Kind> as Optional<FieldsOf<Kind>[Name]> extends true ? Name : never]?:
-    | ValueOf<FieldsOf<Kind>[Name], Types>
-    | undefined;
-};
-
 /** The data of an entry as it stands in the chain. */
-export type EntryData<Kind extends EntryKind> = Shape<Kind, TypeOfField>;
+export type EntryData<Kind extends EntryKind> = Shape<FieldsOf<Kind>, TypeOfField>;
 
 /** The data of an entry to be: bodies are given whole, and the journal writes their commitments. */
-export type DraftData<Kind extends EntryKind, Body> = Shape<Kind, Omit<TypeOfField, 'body'> & { readonly body: Body }>;
+export type DraftData<Kind extends EntryKind, Body> = Shape<
+  FieldsOf<Kind>,
+  Omit<TypeOfField, 'body'> & { readonly body: Body }
+>;
