@@ -14,7 +14,7 @@ export function rawBubblewrap<Context extends SandboxPlace & { readonly sandbox:
   return {
     name,
     async prepare({ sandbox, directory, workspace, owner }) {
-      const planned = sandbox.plan({ argv: [COMMAND] }, profileOf('C', workspace));
+      const planned = await sandbox.plan({ argv: [COMMAND] }, profileOf('C', workspace));
       if (planned.kind === 'refused') return { notMeasured: planned.message };
       const { wrapper = [], staged, data, tool } = planned.plan;
       if (staged.length > 0) return { notMeasured: 'only root could put the paths there that this plan needs' };

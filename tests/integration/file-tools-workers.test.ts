@@ -306,7 +306,7 @@ describe('a worker that dies while it changes files', () => {
     });
     const broken: Sandbox = {
       ...sandbox,
-      plan: (command, profile) =>
+      plan: async (command, profile) =>
         isDead
           ? { kind: 'refused', code: 'sandbox.unsupported', message: 'Gone.', fix: undefined }
           : sandbox.plan(command, profile),

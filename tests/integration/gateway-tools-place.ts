@@ -94,7 +94,7 @@ export async function makeGatewayToolsPlace(pool: SandboxOptions['pool'] = 'off'
     },
     execute: (name, plan, options) => executePlan(toolOf(name), plan, options),
     processRun: (changes, deps = {}) =>
-      createProcessRun({ sandbox, profileFor: (root) => sandboxProfile(root, changes), ...deps }),
+      createProcessRun({ sandbox, profileFor: (root) => sandboxProfile(root, changes), clock: systemClock, ...deps }),
     put(path, content, mode = 0o644) {
       mkdirSync(dirname(join(workspace, path)), { recursive: true });
       writeFileSync(join(workspace, path), content);
@@ -113,8 +113,12 @@ export async function makeGatewayToolsPlace(pool: SandboxOptions['pool'] = 'off'
 
 /** Only here: everywhere else a permitted call comes from `approve`. */
 export function executePlan(tool: Tool, plan: ToolPlan | ToolRefusal, options: CallOptions = {}): Promise<ToolResult> {
-  const { needsBoundBytes = false, signal = new AbortController().signal, onOutput } = options;
+  const { needsBoundBytes = false, signal = new AbortController().signal, onOutput, attached } = options;
   if (plan.kind === 'refused') throw new Error(`It was refused: ${plan.code} ${plan.message}`);
   const call = { plan, needsBoundBytes } as PermittedCall;
-  return tool.execute(call, { signal, ...(onOutput === undefined ? {} : { onOutput }) });
+  return tool.execute(call, {
+    signal,
+    ...(onOutput === undefined ? {} : { onOutput }),
+    ...(attached === undefined ? {} : { attached }),
+  });
 }

@@ -88,6 +88,8 @@ const PLANTED: readonly { readonly file: string; readonly right: string; readonl
   { file: 'request.c', right: 'data_count >= MAX_DATA', wrong: 'data_count > MAX_DATA' },
   { file: 'request.c', right: 'if (item->length < skip)', wrong: 'if (item->length + 1 < skip)' },
   { file: 'request.c', right: 'tag <= ITEM_CWD', wrong: 'tag <= ITEM_WATCH' },
+  { file: 'request.c', right: 'length != 1 ||', wrong: 'length < 1 ||' },
+  { file: 'request.c', right: 'SIGCONT, SIGTSTP}', wrong: 'SIGCONT, SIGSTOP}' },
   { file: 'request.c', right: 'has_dots(item->bytes, item->length)', wrong: 'has_dots(item->bytes, 0)' },
 ];
 
@@ -152,11 +154,12 @@ function mutated(bytes: Buffer, random: (below: number) => number): Buffer {
 
 function sendOddFrame(launcher: RawLauncher, random: (below: number) => number): void {
   const job = 2 + random(40);
-  const choice = random(13);
+  const choice = random(14);
   if (choice < 4) launcher.send(TO_LAUNCHER.start, job, mutatedRequest(random));
   else if (choice < 8) launcher.send(1 + random(9), job, Buffer.alloc(random(64), random(256)));
   else if (choice < 9) launcher.send(random(256), job, Buffer.alloc(random(2000), random(256)));
   else if (choice < 10) launcher.send(TO_LAUNCHER.kill, job);
+  else if (choice < 11) launcher.send(TO_LAUNCHER.signal, job, Buffer.alloc(random(8) === 0 ? 2 : 1, random(32)));
   else launcher.send(TO_LAUNCHER.go, job, random(4) === 0 ? Buffer.alloc(0) : mutatedWord(random));
 }
 

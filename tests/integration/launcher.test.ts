@@ -46,7 +46,7 @@ async function inTheBox(
   const places = { path: '/usr/bin:/bin', home: '/nonexistent', palyraHome: '/nonexistent/.palyra', environment: {} };
   const sandbox = await createSandbox({ operator: places, logger: { error: () => {} } });
   try {
-    const planned = sandbox.plan({ argv, ...more }, sandboxProfile(root));
+    const planned = await sandbox.plan({ argv, ...more }, sandboxProfile(root));
     if (planned.kind === 'refused') throw new Error(planned.message);
     const watch = { ...planned.plan.watch, treeCpuMs: undefined, cpuCounter: undefined };
     const plan = { ...planned.plan, cgroups: [], watch };

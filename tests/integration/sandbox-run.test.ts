@@ -226,8 +226,8 @@ test('in Tier B a workspace that the tool cannot get to is refused with the reas
   expect(stdoutOf(await run('pwd', inside))).toBe(`${root}\n`);
 });
 
-test('a plan can be printed without running anything', () => {
-  const planned = sandbox.plan({ argv: ['git', 'status'] }, profileOf({}));
+test('a plan can be printed without running anything', async () => {
+  const planned = await sandbox.plan({ argv: ['git', 'status'] }, profileOf({}));
   expect(planned).toMatchObject({ kind: 'planned', plan: { executor: 'sandbox_tier_c_linux_bubblewrap' } });
 });
 

@@ -77,6 +77,8 @@ export interface DaemonOptions {
   readonly toolCalls?: ToolCallConfig;
   profileFor?(workspace: string): SandboxProfile;
   readonly clock?: Clock;
+  /** One that another process has, from `startService`; closed with the daemon. Made here when absent. */
+  readonly sandbox?: Sandbox;
   /** Sandboxes that are started ahead; as the sandbox has it unless told. */
   readonly pool?: SandboxOptions['pool'];
   /** Told of every call. */
@@ -129,9 +131,8 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   // SECURITY: T-32 — a second palyrad would settle calls of this one as interrupted, while they run.
   started.adopt(lockHome(home), (lock) => lock.release());
   // First, before the process grows.
-  const sandbox = started.adopt(await createSandbox({ operator, logger, pool: options.pool ?? {} }), (each) =>
-    each.close(),
-  );
+  const own = () => createSandbox({ operator, logger, pool: options.pool ?? {} });
+  const sandbox = started.adopt(options.sandbox ?? (await own()), (each) => each.close());
   const database = started.adopt(await openStorage(options, logger), (each) => each.close());
   const journal = await openJournal({ database, keyDirectory: home.identity, bodyDirectory: home.bodies, clock });
   const owner = await nodeName(home.identity);

@@ -15,6 +15,13 @@ export { type ParsedConfig, parseConfig } from './parse-config.ts';
 export { type ConfigFile, decodeConfig, readConfigFile } from './read-config-file.ts';
 export { renderDefaultConfig } from './render-config.ts';
 export { type Config, LOG_LEVELS, type LogThreshold, type PolicyPreset } from './schema.ts';
+export {
+  parseServiceArguments,
+  type ServiceArguments,
+  serviceArguments,
+} from './service/service-arguments.ts';
+export { type ServiceLayout, serviceLayout } from './service/service-layout.ts';
+export { type ServicePrint, type ServiceQuestion, servicePrint } from './service/service-print.ts';
 export { setConfigValue } from './set-config-value.ts';
 export { findSetting, SECTIONS, SETTINGS, type Section, type Setting, type SettingValue } from './settings.ts';
 export { type WriteConfigOptions, writeConfig } from './write-config.ts';

@@ -45,7 +45,6 @@ static void limit_init(const struct request *request, int socket) {
 
 /* bubblewrap made a session without a terminal; the tool gets one of its own, and it is the terminal's only one. */
 static void take_terminal(int socket) {
-  setsid();
   if (ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) give_up(socket, "the terminal could not be taken");
 }
 
@@ -138,6 +137,8 @@ static const struct request *tool_named_later(int file, int socket) {
 
 _Noreturn void become_tool(const struct request *request, int socket, int isolated) {
   int named_in;
+  /* In a group of its own, so that who signals the group means the tool and what it started, and not bubblewrap's init. */
+  setsid();
   if (request->has_terminal) take_terminal(socket);
   if (!request->is_later) enter_directory(request, socket);
   umask(022);

@@ -35,6 +35,7 @@ struct job {
   uint64_t credit;
   struct buffer input; /* not yet written */
   int input_ends;
+  uint8_t last_input; /* the newest byte of it */
   uint64_t started_us, wall_us, wall_deadline_us, idle_us, idle_deadline_us;
   uint64_t output_limit, output_bytes;
   enum reason reason;

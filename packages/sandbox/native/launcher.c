@@ -12,8 +12,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +22,7 @@
 #include "job-cgroups.h"
 #include "landlock-rules.h"
 #include "outside-facts.h"
+#include "pass-signal.h"
 #include "texts.h"
 #include "word.h"
 
@@ -120,6 +121,7 @@ static void forget_job(struct job *job) {
   close_fd(&job->fds.input);
   close_fd(&job->fds.output);
   close_fd(&job->fds.errors);
+  close_fd(&job->fds.terminal);
   close_fd(&job->fds.stage);
   close_fd(&job->fds.report);
   close_fd(&job->tool_pidfd);
@@ -157,7 +159,7 @@ static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
     return;
   }
   memset(job, 0, sizeof *job);
-  job->fds = (struct started){.keeper = -1, .input = -1, .output = -1, .errors = -1, .stage = -1, .report = -1};
+  job->fds = (struct started){.keeper = -1, .input = -1, .output = -1, .errors = -1, .terminal = -1, .stage = -1, .report = -1};
   job->id = id;
   job->tool_pidfd = job->mounts = -1;
   job->is_wrapped = request.wrapper_count > 0;
@@ -188,12 +190,14 @@ static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
 static void tell_facts(struct job *job) {
   struct buffer facts = {0};
   append(&facts, job->said.bytes + 5, job->said.length - 5);
+  job->tool_pidfd = hold_tool(job->tool);
   append_outside_facts(&facts, job);
   append(&facts, own_namespaces.bytes, own_namespaces.length);
   if (facts.failed) _exit(70);
   send_frame(FRAME_FACTS, job->id, facts.bytes, facts.length);
   release(&facts);
-  job->tool_pidfd = (int)syscall(SYS_pidfd_open, job->tool, 0);
+  /* SECURITY: T-40 — palyrad judges what was read by its number: signals go to that process, or to nobody. */
+  if (!is_held(job->tool_pidfd)) close_fd(&job->tool_pidfd);
   if (job->is_later && job->is_wrapped) job->mounts = hold_mounts(job->tool);
   job->phase = JOB_MEASURED;
 }
@@ -288,7 +292,7 @@ static void take_output(struct job *job, int *fd, uint8_t kind) {
   size_t most = job->credit < sizeof chunk && !job->has_report ? (size_t)job->credit : sizeof chunk;
   ssize_t got = read(*fd, chunk, most);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  /* A terminal that nobody has open any more says EIO. */
+  /* A terminal says EIO when it was hung up, by its session's end. */
   if (got <= 0) {
     if (job->has_terminal) close_fd(&job->fds.input);
     close_fd(fd);
@@ -334,6 +338,24 @@ static void on_input(struct job *job, const uint8_t *bytes, size_t length) {
   }
   append(&job->input, bytes, length);
   if (job->input.failed) _exit(70);
+  if (length > 0) job->last_input = bytes[length - 1];
+  give_input(job);
+}
+
+/* A terminal has no end, so the key for it is pressed; twice where a line is not finished, because the first one only sends
+ * that on. */
+static void type_end(struct job *job) {
+  struct termios modes;
+  if (job->fds.output < 0 || tcgetattr(job->fds.output, &modes) != 0) return;
+  uint8_t key = modes.c_cc[VEOF];
+  int is_finished = job->last_input == 0 || job->last_input == '\n' || job->last_input == '\r';
+  for (int times = is_finished ? 1 : 2; times > 0 && key != 0; times -= 1) append(&job->input, &key, 1);
+  if (job->input.failed) _exit(70);
+}
+
+static void on_input_end(struct job *job) {
+  if (job->has_terminal && !job->input_ends) type_end(job);
+  job->input_ends = 1;
   give_input(job);
 }
 
@@ -349,6 +371,17 @@ static void on_resize(const struct job *job, const uint8_t *payload, size_t leng
   if (!job->has_terminal || length != 4 || job->fds.output < 0) return;
   struct winsize size = {.ws_row = read_u16(payload), .ws_col = read_u16(payload + 2)};
   ioctl(job->fds.output, TIOCSWINSZ, &size);
+}
+
+/* What is in the tool's place before the word is ours, and would be ended by most of them. */
+static void on_signal(struct job *job, const uint8_t *payload, size_t length) {
+  int number = parse_signal(payload, length);
+  if (number == 0) {
+    send_failure(job->id, "A signal is not one that is passed on.", 0);
+    end_job(job, REASON_CANCELLED);
+    return;
+  }
+  if (job->phase >= JOB_STARTING) pass_signal(job, number);
 }
 
 /* The end. */
@@ -445,12 +478,10 @@ static void on_frame(uint8_t kind, uint32_t id, const uint8_t *payload, size_t l
     case FRAME_GO: on_go(job, payload, length); break;
     case FRAME_KILL: end_job(job, REASON_CANCELLED); break;
     case FRAME_STDIN: on_input(job, payload, length); break;
-    case FRAME_STDIN_END:
-      job->input_ends = 1;
-      give_input(job);
-      break;
+    case FRAME_STDIN_END: on_input_end(job); break;
     case FRAME_CREDIT: on_credit(job, payload, length); break;
     case FRAME_RESIZE: on_resize(job, payload, length); break;
+    case FRAME_SIGNAL: on_signal(job, payload, length); break;
     default: send_failure(id, "A frame is of an unknown kind.", 0); end_job(job, REASON_CANCELLED);
   }
 }
@@ -602,14 +633,15 @@ static int own_filters(void) {
 }
 
 static void say_hello(void) {
-  char text[512], stat[512];
+  char text[512], stat[512], only[64] = "";
   unsigned long long ticks = 0;
   if (read_text("/proc/self/stat", stat, sizeof stat) > 0) {
     const char *after = strrchr(stat, ')');
     if (after != NULL) sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ticks);
   }
-  int length = snprintf(text, sizeof text, "version=%d\npid=%d\nstart=%llu\nuid=%u\ngid=%u\nlandlock=%d\nfilters=%d\n", WIRE_VERSION,
-    getpid(), ticks, geteuid(), getegid(), landlock_version(), own_filters());
+  if (host.has_only) snprintf(only, sizeof only, "only_uid=%u\nonly_gid=%u\n", host.only_uid, host.only_gid);
+  int length = snprintf(text, sizeof text, "version=%d\npid=%d\nstart=%llu\nuid=%u\ngid=%u\nlandlock=%d\nfilters=%d\n%s", WIRE_VERSION,
+    getpid(), ticks, geteuid(), getegid(), landlock_version(), own_filters(), only);
   send_frame(FRAME_HELLO, 0, text, (size_t)length);
 }
 
@@ -658,11 +690,19 @@ static const char *protect_ourselves(void) {
   return host.own_program < 0 ? "cannot open itself" : NULL;
 }
 
+/* `--only=UID:GID`. Root's are no user's, and what else is said is not understood. */
+static int parse_only(const char *argument) {
+  char more;
+  host.has_only = sscanf(argument, "--only=%u:%u%c", &host.only_uid, &host.only_gid, &more) == 2;
+  return host.has_only && host.only_uid != 0 && host.only_gid != 0;
+}
+
 int main(int count, char **arguments) {
   if (count == 2 && strcmp(arguments[1], "stage") == 0) return stage_main();
   int type;
   socklen_t length = sizeof type;
-  if (count != 1 || getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM) {
+  int is_understood = count == 1 || (count == 2 && parse_only(arguments[1]));
+  if (!is_understood || getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM) {
     fputs("palyra-launcher is started by palyrad, with a socket as descriptor 3.\n", stderr);
     return 64;
   }

@@ -1,5 +1,6 @@
 #include "request.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -318,6 +319,15 @@ const char *parse_tool(const uint8_t *bytes, size_t length, struct request *requ
   const char *fault = parse(bytes, length, request, 1);
   if (fault == NULL && !has_tool(request)) return "The word names no tool.";
   return fault;
+}
+
+/* SECURITY: T-40 — a list and no numbers: what no tool can hear, SIGKILL and SIGSTOP, would end or hold a job behind the back
+ * of its keeper. */
+static const uint8_t PASSED_SIGNALS[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM, SIGCONT, SIGTSTP};
+
+int parse_signal(const uint8_t *bytes, size_t length) {
+  if (length != 1 || memchr(PASSED_SIGNALS, bytes[0], sizeof PASSED_SIGNALS) == NULL) return 0;
+  return bytes[0];
 }
 
 void release_request(struct request *request) {

@@ -97,6 +97,8 @@ struct request {
 const char *parse_request(const uint8_t *bytes, size_t length, struct request *request);
 /* The same for what comes with the word: a tool, and nothing that was measured and compared before. */
 const char *parse_tool(const uint8_t *bytes, size_t length, struct request *request);
+/* The signal that shall be passed on to a tool; 0 for whatever is none of those. */
+int parse_signal(const uint8_t *bytes, size_t length);
 void release_request(struct request *request);
 
 #endif

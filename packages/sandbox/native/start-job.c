@@ -45,7 +45,8 @@ static const char *open_terminal(const struct request *request, struct prepared 
   int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (slave < 0) return "a terminal cannot be opened";
   p->child_input = p->child_output = p->child_errors = slave;
-  return NULL;
+  s->terminal = fcntl(slave, F_DUPFD_CLOEXEC, 0);
+  return s->terminal < 0 ? "a terminal cannot be kept" : NULL;
 }
 
 static const char *open_pipes(const struct request *request, struct prepared *p, struct started *s) {
@@ -112,10 +113,20 @@ static int needs_idmap(const struct request *request) {
   return 0;
 }
 
+/* SECURITY: T-42 — whoever speaks to a launcher that works for one user gets that user's rights and none of root's: neither
+ * another user, nor places that this one could not enter, nor root's files under another name. */
+static const char *beyond_only(const struct request *request, const struct host *host) {
+  if (!host->has_only) return NULL;
+  if (request->uid != host->only_uid || request->gid != host->only_gid) return "this launcher works for another user";
+  return request->staged_count > 0 ? "this launcher hands nothing over" : NULL;
+}
+
 static const char *prepare(const struct request *request, const struct host *host, struct prepared *p, struct started *s) {
   /* SECURITY: T-42 — root never runs a tool as itself. */
   if (host->is_root && !request->has_identity) return "a tool may not be root";
   if (!host->is_root && (request->has_identity || request->staged_count > 0)) return "only root can give a tool another user";
+  const char *beyond = beyond_only(request, host);
+  if (beyond != NULL) return beyond;
   const char *fault = request->has_terminal ? open_terminal(request, p, s) : open_pipes(request, p, s);
   if (fault == NULL && give_away(request, p) != 0) fault = "the streams cannot be given to the tool's user";
   if (fault == NULL) fault = open_channels(p, s);
@@ -327,12 +338,13 @@ static void close_prepared(const struct request *request, const struct prepared 
   for (int at = 0; at < request->data_count; at += 1) close_if_open(p->data[at]);
 }
 
-static const struct started NOTHING = {.keeper = -1, .input = -1, .output = -1, .errors = -1, .stage = -1, .report = -1};
+static const struct started NOTHING = {.keeper = -1, .input = -1, .output = -1, .errors = -1, .terminal = -1, .stage = -1, .report = -1};
 
 static void close_started(struct started *s) {
   close_if_open(s->input);
   close_if_open(s->output);
   close_if_open(s->errors);
+  close_if_open(s->terminal);
   close_if_open(s->stage);
   close_if_open(s->report);
   *s = NOTHING;

@@ -16,6 +16,8 @@ struct started {
   pid_t keeper;
   /* Our ends. `input` and `errors` are -1 where there is none; with a terminal `output` is also the input. */
   int input, output, errors;
+  /* The tool's end of a terminal, so that it stays open: a tool that closes its own before it exits would be hung up. */
+  int terminal;
   int stage;  /* to the process that becomes the tool */
   int report; /* from the keeper */
 };
@@ -25,6 +27,9 @@ struct host {
   int is_root;
   int has_shared_mounts; /* bubblewrap's mounts would follow the host's */
   int own_program; /* ourselves, for the stage */
+  /* Whom tools belong to, when that was said at the start: nobody else's then. */
+  int has_only;
+  uint32_t only_uid, only_gid;
   /* Wipes what is of other jobs from a copy of our memory. */
   void (*forget_others)(void);
 };

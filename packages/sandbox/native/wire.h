@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_VERSION 2
+#define WIRE_VERSION 3
 #define FRAME_HEADER 9
 #define ITEM_HEADER 6
 /* A request carries a seccomp program, small files, and copies of programs: 128 MiB of these (`src/bind/open-bound-file.ts`). */
@@ -25,6 +25,7 @@ enum to_launcher {
   FRAME_STDIN_END = 5,
   FRAME_CREDIT = 6,
   FRAME_RESIZE = 7,
+  FRAME_SIGNAL = 8, /* number u8, one of those that `parse_signal` knows */
 };
 
 enum from_launcher {

@@ -63,6 +63,8 @@ describe('a command', () => {
     ['too many arguments', { argv: Array.from({ length: 5000 }, () => 'x') }],
     ['a relative directory', { argv: ['true'], cwd: 'src' }],
     ['a terminal without rows', { argv: ['true'], terminal: { rows: 0, columns: 80 } }],
+    ['a terminal that is a path', { argv: ['true'], terminal: { rows: 24, columns: 80, name: '../x' } }],
+    ['a terminal of two lines', { argv: ['true'], terminal: { rows: 24, columns: 80, name: 'x\n' } }],
   ])('is refused with %s', (_, command) => {
     expect(commandFault(command)).toMatchObject({ kind: 'refused', code: 'sandbox.invalid_command' });
   });

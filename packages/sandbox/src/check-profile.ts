@@ -69,8 +69,14 @@ function refuseCommand({ argv, cwd, environment = {}, terminal }: SandboxCommand
   if (terminal !== undefined && !(isCells(terminal.rows) && isCells(terminal.columns))) {
     return invalidCommand('The terminal has an impossible size.');
   }
+  if (terminal?.name !== undefined && !TERMINAL_NAME.test(terminal.name)) {
+    return invalidCommand('The terminal has a malformed name.', 'Give what TERM says, such as xterm-256color.');
+  }
   return undefined;
 }
+
+/** SECURITY: T-14 — programs look for a file of this name: none that leads elsewhere. */
+const TERMINAL_NAME = /^[A-Za-z0-9][A-Za-z0-9+._-]{0,63}$/;
 
 function isPlainPath(path: string): boolean {
   const plain = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;

@@ -6,6 +6,6 @@ export interface SandboxCommand {
   readonly cwd?: string;
   /** The caller's variables; only those that the profile names are taken over. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** A terminal instead of pipes: stdout and stderr are one stream then. */
-  readonly terminal?: { readonly rows: number; readonly columns: number };
+  /** A terminal instead of pipes: stdout and stderr are one stream then. `name` is its TERM. */
+  readonly terminal?: { readonly rows: number; readonly columns: number; readonly name?: string };
 }

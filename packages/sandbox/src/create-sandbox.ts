@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Logger } from '@palyra/primitives';
+import { actAs, becomeUser, type HostUser } from './become-user.ts';
 import type { Binding } from './bind/binding.ts';
 import { createBinder, type PlannedCommand } from './bind/create-binder.ts';
 import { asChanged } from './bind/refuse-binding.ts';
@@ -37,7 +38,7 @@ export interface Sandbox {
   /** Which bytes the command would run, to be approved and given to `run`. Refusals are values; does not throw. */
   bind(command: SandboxCommand, profile: SandboxProfile): Promise<Binding | Refusal>;
   /** What `run` would do, without doing it. */
-  plan(command: SandboxCommand, profile: SandboxProfile): Planning;
+  plan(command: SandboxCommand, profile: SandboxProfile): Promise<Planning>;
   readonly about: SandboxFacts;
   /** Resolves when no sandbox is being started ahead of its command; how many wait for one then. */
   warmed(): Promise<number>;
@@ -61,6 +62,11 @@ export interface SandboxOptions {
   readonly keptDirectory?: string;
   /** Where the launcher is; found beside this package when absent. */
   readonly launcherProgram?: string;
+  /**
+   * Tools of this user only. It takes root to start with; this process becomes that user, for good, as soon as the launcher
+   * runs and before it looks at anything of theirs.
+   */
+  readonly owner?: HostUser;
   /** Sandboxes that are started ahead, for profiles that are used again and again; what is not said is the default. */
   readonly pool?: Partial<PoolSettings> | 'off';
 }
@@ -78,7 +84,7 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       fix: 'Run the set-up, which compiles it (it needs cc), or install a release, which brings it along.',
     });
   }
-  const launcher = await startLauncher({ program, logger: options.logger });
+  const launcher = await startLauncher({ program, only: options.owner, logger: options.logger });
   try {
     return await compose(launcher, options);
   } catch (error) {
@@ -98,12 +104,15 @@ function refuseOtherSystems(): void {
 
 async function compose(launcher: Launcher, options: SandboxOptions): Promise<Sandbox> {
   const { operator, now = Date.now, keptDirectory = join(operator.palyraHome, 'kept'), pool: wanted = {} } = options;
-  const changes = hostCgroupFiles();
+  const { owner } = options;
+  const changes = hostCgroupFiles(owner === undefined ? process.pid : process.ppid);
   const cgroups = prepareCgroups(detectCgroups(changes), changes);
-  const lost = leftRuns(runsDirectory(keptDirectory));
-  const areGone = new Map(await Promise.all(lost.map(async (run) => [run, await launcherGone(run)] as const)));
+  const look = () => lookForLost(runsDirectory(keptDirectory));
+  const { lost, areGone } = await (owner === undefined ? look() : actAs(owner, look));
   // SECURITY: T-16 — a launcher that was killed could not remove its cgroups, nor what still ran in them.
   await removeStale(cgroups, changes);
+  // SECURITY: T-42 — from here on the owner's files are read and put back, with the owner's rights.
+  if (owner !== undefined) becomeUser(owner);
 
   const bubblewrap = findBubblewrap(hostSurveyFiles);
   const groups = process.getgroups?.() ?? [];
@@ -182,7 +191,7 @@ async function compose(launcher: Launcher, options: SandboxOptions): Promise<San
   const active = new Set<Promise<RunResult>>();
   return {
     about: { launcher: launcher.about, cgroups, bubblewrap, madeUp },
-    plan: (command, profile) => protectedRuns.plan(command, profile),
+    plan: async (command, profile) => protectedRuns.plan(command, profile),
     async run(command, profile, run = {}) {
       const running = runWatched(command, profile, run);
       active.add(running);
@@ -205,6 +214,12 @@ async function compose(launcher: Launcher, options: SandboxOptions): Promise<San
       protection.close();
     },
   };
+}
+
+async function lookForLost(directory: string) {
+  const lost = leftRuns(directory);
+  const areGone = new Map(await Promise.all(lost.map(async (run) => [run, await launcherGone(run)] as const)));
+  return { lost, areGone };
 }
 
 /** How long a sandbox may take until it waits. */

@@ -28,6 +28,7 @@ function hearing(onWrite: (bytes: Uint8Array) => void = () => undefined): Heard 
     },
     endInput: () => said.push('end'),
     resize: () => said.push('resize'),
+    signal: () => said.push('signal'),
   };
   return { job, said, sizes, bytes: () => Buffer.concat(pieces) };
 }

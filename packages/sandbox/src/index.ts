@@ -1,3 +1,4 @@
+export { becomeUser, type HostUser } from './become-user.ts';
 export type { Binding, BoundFile, Unbound } from './bind/binding.ts';
 export type { CgroupDriver } from './cgroup/detect-cgroups.ts';
 export type { SandboxCommand } from './command.ts';
@@ -5,6 +6,7 @@ export { createSandbox, type Sandbox, type SandboxFacts, type SandboxOptions } f
 export type { MeasuredFacts, ProcessFacts } from './facts/measured-facts.ts';
 export { type Hint, type HintKind, hintsFor } from './hints.ts';
 export type { LaunchPlan } from './launch-plan.ts';
+export { isPassedSignal, PASSED_SIGNALS, type PassedSignal } from './launcher/passed-signals.ts';
 export { lookAtWorkspace, type WorkspaceLook } from './look-at-workspace.ts';
 export type { Planning } from './plan-command.ts';
 export type { PoolSettings } from './pool/shelves.ts';
@@ -14,8 +16,11 @@ export { type ProbeDeps, probeHost } from './probe-host.ts';
 export { DEFAULT_LIMITS, type Limits, type SandboxProfile, type TreeLimit } from './profile.ts';
 export { PROTECTED_NAMES, type ProtectedName } from './protect/protected-names.ts';
 export type { ProtectedChange } from './protect/put-back.ts';
+export { type SandboxHost, type SandboxHostOptions, startSandboxHost } from './remote/start-sandbox-host.ts';
 export type { Running, RunOptions } from './run-job.ts';
 export type { CapturedOutput, Quota, Ran, Refusal, ResourceUse, RunResult } from './run-result.ts';
 export { SANDBOX_ERRORS, SandboxError, type SandboxErrorCode } from './sandbox-error.ts';
 export { describeSeccomp, type SeccompDescription, type SeccompRule } from './seccomp/describe-seccomp.ts';
+export type { Account } from './survey/account-files.ts';
+export { findAccount, identityOf } from './survey/identity-facts.ts';
 export type { OperatorPlaces } from './survey/survey-host.ts';

@@ -16,7 +16,7 @@ function begin(signal: AbortSignal) {
   const said: string[] = [];
   let events: JobEvents | undefined;
   const say = (what: string) => () => void said.push(what);
-  const job = { go: say('go'), kill: say('kill'), allow() {}, write() {}, endInput() {}, resize() {} };
+  const job = { go: say('go'), kill: say('kill'), allow() {}, write() {}, endInput() {}, resize() {}, signal() {} };
   const start: Launcher['start'] = (_, heard) => {
     events = heard;
     return job;

@@ -7,13 +7,14 @@ import { createInput, type InputSource } from './feed-input.ts';
 import { failedToStart, launcherGone, notStarted, type OutcomeContext, outcomeOf, usageOf } from './job-outcome.ts';
 import type { LaunchPlan } from './launch-plan.ts';
 import type { EndReport } from './launcher/decode-reports.ts';
-import { CLOSED, type Job, type JobEvents, type Launcher } from './launcher/start-launcher.ts';
+import type { PassedSignal } from './launcher/passed-signals.ts';
+import { CLOSED, type Job, type JobEvents, type Launcher, type NamedTool } from './launcher/start-launcher.ts';
 import type { WarmSandbox } from './pool/warm-sandbox.ts';
 import type { CapturedOutput, Ran, Refusal, RunResult } from './run-result.ts';
 import { SandboxError } from './sandbox-error.ts';
 
 export interface RunOptions {
-  /** Nothing: there is no input. */
+  /** Nothing: there is no input. Asked for the first piece when the command runs, and not before. */
   readonly input?: InputSource;
   /** Each piece as it comes; the tool waits while a promise is pending. */
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
@@ -26,7 +27,14 @@ export interface RunOptions {
 
 export interface Running {
   readonly facts: MeasuredFacts;
+  /** Of its terminal; nothing happens without one. */
   resize(rows: number, columns: number): void;
+  /**
+   * SIGTERM, SIGUSR1 and SIGUSR2 go to the tool itself. What a terminal sends (SIGINT, SIGQUIT, SIGTSTP, SIGHUP, SIGCONT)
+   * goes to its whole process group, and the first three to the foreground of its terminal, if it has one. Nothing
+   * happens when it has ended.
+   */
+  signal(name: PassedSignal): void;
 }
 
 export interface JobContext extends Omit<OutcomeContext, 'plan'> {
@@ -66,19 +74,26 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
     startedAt,
     endedAt: now(),
   });
-  const mayBegin = (measured: MeasuredFacts): boolean => {
-    facts = measured;
-    const resize = (rows: number, columns: number) => job?.resize(rows, columns);
-    return callerTakes(() => options.onStart?.({ facts: measured, resize }));
-  };
   const stdin = options.input !== undefined;
+  const begin = (begun: Job, measured: MeasuredFacts, tool?: NamedTool): void => {
+    facts = measured;
+    const resize = (rows: number, columns: number) => begun.resize(rows, columns);
+    // From within `onStart`, too, it comes after the word: before that there is no tool to hear it.
+    const signal = (name: PassedSignal) => queueMicrotask(() => begun.signal(name));
+    if (!callerTakes(() => options.onStart?.({ facts: measured, resize, signal }))) {
+      begun.kill();
+      return;
+    }
+    begun.go(tool);
+    // Not before: a terminal echoes what is typed, and until now it was bubblewrap that spoke.
+    if (stdin) void input.feed(begun);
+  };
   const start = (heard: JobEvents): Job => {
     warm = context.takeWarm?.();
     if (warm === undefined) return launcher.start(plan, heard, { stdin });
     job = warm.adopt(heard);
     // SECURITY: T-20 — its facts were compared with a plan of the same key, and its mounts are those that were measured.
-    if (mayBegin(warm.facts)) job.go({ ...plan.tool, stdin });
-    else job.kill();
+    begin(job, warm.facts, { ...plan.tool, stdin });
     return job;
   };
   const events = (finish: (result: RunResult) => void): JobEvents => ({
@@ -89,7 +104,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
         // Of a sandbox that is being ended they are not those of the plan, and that is no finding.
         const isCancelled = options.signal?.aborted === true;
         if (checked.kind === 'differs' && !isCancelled) refusal = checked.refusal;
-        if (checked.kind === 'as_planned' && !isCancelled && mayBegin(checked.facts)) job?.go();
+        if (checked.kind === 'as_planned' && !isCancelled && job !== undefined) begin(job, checked.facts);
         else job?.kill();
       });
     },
@@ -134,7 +149,6 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
       return;
     }
     job.allow(OUTPUT_WINDOW);
-    if (stdin) void input.feed(job);
   });
 }
 

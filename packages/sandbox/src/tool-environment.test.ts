@@ -50,6 +50,8 @@ test('a terminal has a name, which is a default like any other', () => {
   const command = { argv: ['env'], terminal, environment: { TERM: 'dumb' } };
   expect(toolEnvironment(command, { environment: [] }, OWN)).toContain('TERM=xterm-256color');
   expect(toolEnvironment(command, { environment: ['TERM'] }, OWN)).toContain('TERM=dumb');
+  const named = { ...command, terminal: { ...terminal, name: 'linux' } };
+  expect(toolEnvironment(named, { environment: [] }, OWN)).toContain('TERM=linux');
   expect(variables({ TERM: 'dumb' }, []).join(' ')).not.toContain('TERM=');
 });
 

@@ -20,7 +20,7 @@ export function toolEnvironment(
   const all = {
     LANG: 'C.UTF-8',
     ...defaults,
-    ...(terminal === undefined ? {} : { TERM: 'xterm-256color' }),
+    ...(terminal === undefined ? {} : { TERM: terminal.name ?? 'xterm-256color' }),
     ...theirs,
     ...ours,
   };

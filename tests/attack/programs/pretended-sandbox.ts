@@ -44,7 +44,7 @@ export async function createPretendedSandbox(
   const binder = createBinder({ launcher: about, groups, files: hostSurveyFiles, programsOn: rememberFiles() });
   return {
     about: { launcher: about, cgroups, bubblewrap: bubblewrap ?? undefined, madeUp: [] },
-    plan: planner.plan,
+    plan: async (command, profile) => planner.plan(command, profile),
     async bind(command, profile) {
       const planned = planner.plan(command, profile);
       return planned.kind === 'refused' ? planned : binder.bind({ command, profile, survey: planned.survey });

@@ -9,6 +9,7 @@ import { planCgroups } from '../../../packages/sandbox/src/cgroup/plan-cgroups.t
 import type { SandboxCommand } from '../../../packages/sandbox/src/command.ts';
 import type { LaunchPlan } from '../../../packages/sandbox/src/launch-plan.ts';
 import { encodeRequest, encodeTool } from '../../../packages/sandbox/src/launcher/encode-request.ts';
+import { encodeSignal } from '../../../packages/sandbox/src/launcher/passed-signals.ts';
 import { DEFAULT_LIMITS, type SandboxProfile } from '../../../packages/sandbox/src/profile.ts';
 import type { HostSurvey } from '../../../packages/sandbox/src/survey/host-survey.ts';
 
@@ -24,6 +25,8 @@ export function launcherVectors(): ReadonlyMap<string, Buffer> {
     // Not a request: what comes with the word to one that waits.
     ['word-tool.bin', encodeTool(tierC(ROOT).tool, { stdin: false })],
     ['word-tool-with-input.bin', encodeTool(tierC(ORDINARY).tool, { stdin: true })],
+    // And one byte that names a signal.
+    ['signal-terminate.bin', encodeSignal('SIGTERM')],
   ]);
 }
 

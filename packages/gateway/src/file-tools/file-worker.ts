@@ -53,7 +53,7 @@ export type StartedWorker =
 
 /** Asks for nothing but the worker's first word. Does not throw. */
 export async function startFileWorker(sandbox: Sandbox, { command, profile }: WorkerLaunch): Promise<StartedWorker> {
-  const planned = sandbox.plan(command, profile);
+  const planned = await sandbox.plan(command, profile);
   if (planned.kind === 'refused') return planned;
   const { executor, enforcement } = planned.plan;
   const kill = new AbortController();

@@ -95,8 +95,9 @@ export function createWorkerPool({ sandbox, limits, clock }: PoolOptions): Worke
       if (!(await turns.take())) return { kind: 'busy' };
       if (isClosed) return refuse({ kind: 'closed' });
 
-      const box = boxOf(sandbox, launch);
+      const box = await boxOf(sandbox, launch);
       if (box.kind === 'refused') return refuse(unavailable(box));
+      if (isClosed) return refuse({ kind: 'closed' });
       for (let entry = idle.take(box.key); entry !== undefined; entry = idle.take(box.key)) {
         if (entry.worker.isAlive()) return lend(entry);
         dismiss(entry.worker);
@@ -140,8 +141,8 @@ type Box = { readonly kind: 'box'; readonly key: string } | Refusal;
  * SECURITY: T-14 — a worker holds the directories that it was given. Where the workspace, a mask or a mount is another one
  * by now (another inode at the same path too), its box is not the one that was asked for, and it is not used again.
  */
-function boxOf(sandbox: Sandbox, { command, profile }: WorkerLaunch): Box {
-  const planned = sandbox.plan(command, profile);
+async function boxOf(sandbox: Sandbox, { command, profile }: WorkerLaunch): Promise<Box> {
+  const planned = await sandbox.plan(command, profile);
   if (planned.kind === 'refused') return planned;
   const { bound, mounts } = planned.plan.expected;
   const facts = JSON.stringify({ profile, bound, mounts: mounts ?? null });

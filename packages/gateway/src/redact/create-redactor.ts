@@ -1,5 +1,5 @@
 import type { JsonValue, LogDestination, SecretBytes, SecretText } from '@palyra/primitives';
-import { createTokenDetector } from './detect-tokens.ts';
+import { createTokenDetector, type SettlingFilter } from './detect-tokens.ts';
 import { createHeldSecrets, type HoldOutcome } from './held-secrets.ts';
 import { type ByteFilter, maskSecrets } from './mask-secrets.ts';
 import { TOKEN_SHAPES } from './token-shapes.ts';
@@ -23,6 +23,11 @@ export interface Redactor {
   redactText(text: string): string;
   /** For output that comes in pieces. Always `end` it: released secrets are kept for it until then. */
   redactStream(): ByteFilter;
+  /**
+   * The same for a terminal, where people wait for prompts and for what they typed. SECURITY: T-24 — only guesses about
+   * shapes are let go by `settle`: while a secret is held, as much as it is long stays held back.
+   */
+  redactTerminal(): SettlingFilter;
   /** A copy with every text and key redacted; for prompts and records, whose structure stays as it is. */
   redactJson(value: JsonValue): JsonValue;
   /**
@@ -54,6 +59,12 @@ export function createRedactor({ detect = 'well_known_shapes' }: RedactorOptions
     redactBytes,
     redactText,
     redactStream,
+    redactTerminal() {
+      const secrets = maskSecrets(held);
+      if (detect === 'held_only') return { ...secrets, settle: () => new Uint8Array() };
+      const tokens = DETECTOR.detectTokens();
+      return { ...inOrder(secrets, tokens), settle: tokens.settle };
+    },
     redactJson: (value) => mapTexts(value, redactText),
     maskHeld: (text) => textThrough(maskSecrets(held), text),
     redactLog: (destination) => ({ write: (line) => destination.write(redactText(line)) }),

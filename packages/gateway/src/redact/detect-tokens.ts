@@ -7,6 +7,7 @@ import {
   finish,
   fittingShape,
   GOING,
+  isComplete,
   type Place,
 } from './fit-shape.ts';
 import type { ByteFilter } from './mask-secrets.ts';
@@ -18,7 +19,16 @@ import type { TokenShape } from './token-shapes.ts';
 /** Shapes ready for use; make them once. */
 export interface TokenDetector {
   /** Hides what looks like a credential nobody told us about. A guess, unlike the secrets that are held. */
-  detectTokens(): ByteFilter;
+  detectTokens(): SettlingFilter;
+}
+
+/** For output that somebody waits for: a prompt is not followed by anything before it is answered. */
+export interface SettlingFilter extends ByteFilter {
+  /**
+   * What is held back because it might become a credential, and is none yet: when nothing more came for a while. Of one
+   * that comes with such pauses the beginning is not hidden; a whole one, and what follows it, is never let go.
+   */
+  settle(): Uint8Array;
 }
 
 export function createTokenDetector(shapes: readonly TokenShape[]): TokenDetector {
@@ -87,7 +97,7 @@ function latin1(bytes: Uint8Array = new Uint8Array()): string {
 /** Enough to see an escape sequence that colours what follows. */
 const LOOK_BEHIND = 32;
 
-function detectWith({ matcher, endingIn }: Anchors): ByteFilter {
+function detectWith({ matcher, endingIn }: Anchors): SettlingFilter {
   const output = createMaskedOutput({ mask: (ids) => `[detected:${ids.join(',')}]`, lookBehind: LOOK_BEHIND });
   const place: Place & { at: number } = { at: 0, read: (from, to) => readBytes(output, from, to) };
   let state = 0;
@@ -164,6 +174,11 @@ function detectWith({ matcher, endingIn }: Anchors): ByteFilter {
       const bytes = output.bytes();
       for (let at = from - output.base(); at < bytes.length; ) at = readOn(bytes, at);
       return output.release(settled());
+    },
+    settle() {
+      if (swallow !== undefined || attempts.some(isComplete)) return output.release(settled());
+      attempts.length = 0;
+      return output.release(output.total());
     },
     end(how) {
       place.at = output.total();

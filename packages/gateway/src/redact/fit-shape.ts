@@ -57,12 +57,15 @@ export function advance(attempt: Attempt, byte: number, place: Place): Fit {
   }
 }
 
+/** Whether all parts of the shape are there; more may still belong to its last one. */
+export function isComplete({ shape, step, count }: Attempt): boolean {
+  return step === shape.steps.length || (step === shape.steps.length - 1 && count >= (shape.steps[step]?.least ?? 0));
+}
+
 /** The input ends here. At a cut, a shape that has begun is taken for one whose rest nobody sees. */
 export function finish(attempt: Attempt, how: 'whole' | 'cut', place: Place): Fit {
-  const { shape, step, count } = attempt;
-  const run = shape.steps[step];
-  const isComplete = step === shape.steps.length || (step === shape.steps.length - 1 && count >= (run?.least ?? 0));
-  if (isComplete) return judged(attempt, place, {});
+  const { shape, count } = attempt;
+  if (isComplete(attempt)) return judged(attempt, place, {});
   const isHidden = how === 'cut' && Number.isFinite(attempt.hiddenFrom) && shape.hides === 'all' && count > 0;
   return isHidden ? { kind: 'found', from: attempt.hiddenFrom, to: place.at } : FAILED;
 }

@@ -23,6 +23,7 @@ export function createExecute({ clock }: { readonly clock: Clock }): (call: Perm
       const result = await call.tool.execute(call, {
         signal: stop.signal,
         ...(proposed.onOutput === undefined ? {} : { onOutput: proposed.onOutput }),
+        ...(proposed.attached === undefined ? {} : { attached: proposed.attached }),
       });
       if (result.kind === 'refused') return result;
       return { kind: 'executed', result };

@@ -1,6 +1,7 @@
 import type { Actor } from '@palyra/journal';
 import type { PolicyRequest } from '@palyra/policy';
 import type { CallId, RunId } from '@palyra/primitives';
+import type { AttachedInput } from '../tools/attached-input.ts';
 
 /** Who proposes: from the credential and the server's registry, never from what the caller wrote. */
 export interface Caller {
@@ -34,6 +35,8 @@ export interface ProposedCall {
   tellAt?(): ToldPlace;
   onEvent?(event: CallEvent): void;
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
+  /** What comes while it runs: asked for when it does, and let go when it is over. One that throws ends the call. */
+  readonly attached?: AsyncIterable<AttachedInput>;
 }
 
 /** A place in the order of what is told of a run. */

@@ -1,6 +1,7 @@
 import { DEFAULT_LIMITS, type SandboxProfile } from '@palyra/sandbox';
 import { describe, expect, test } from 'vitest';
 import { readInputSchema } from '../catalog/input-schema.ts';
+import { parseInput } from '../catalog/parse-input.ts';
 import { commandOf, PROCESS_INPUT, type ProcessInput } from './process-command.ts';
 
 const OPERATORS: SandboxProfile = {
@@ -34,7 +35,56 @@ test('without wishes it is the operator’s profile, for as long as a call may t
     command: { argv: ['true'], cwd: '/work', environment: {} },
     profile: { ...OPERATORS, limits: { ...OPERATORS.limits, wallMs: 5000 } },
     stdin: undefined,
+    isAttachable: false,
     privateHosts: [],
+  });
+});
+
+describe('somebody attached', () => {
+  const schema = { name: 'palyra.process.run', inputSchema: PROCESS_INPUT };
+  const parsed = (input: object) => parseInput(JSON.stringify({ argv: ['sh'], ...input }), schema);
+  const terminal = { rows: 24, columns: 80, name: 'screen.xterm-256color' };
+
+  test('feeds it where the input says so, and nowhere else', () => {
+    expect(made({})).toMatchObject({ isAttachable: false });
+    expect(made({ stdin_open: false })).toMatchObject({ isAttachable: false });
+    expect(made({ stdin_open: true })).toMatchObject({ isAttachable: true, command: { argv: ['true'] } });
+    expect(made({ terminal })).toMatchObject({ isAttachable: true, command: { terminal } });
+    expect(made({ terminal, stdin_open: false })).toMatchObject({ isAttachable: true });
+  });
+
+  test('and a text that it reads exclude one another', () => {
+    const twice = { kind: 'refused', code: 'gateway.invalid_input', message: expect.stringContaining('stdin_open') };
+    expect(made({ stdin: '', stdin_open: true })).toMatchObject(twice);
+    expect(made({ stdin: 'x', terminal })).toMatchObject(twice);
+    expect(made({ stdin: 'x', stdin_open: false })).toMatchObject({ kind: 'command', stdin: 'x' });
+  });
+
+  test.each([
+    [{ terminal }],
+    [{ terminal: { rows: 1, columns: 9999 } }],
+    [{ stdin_open: true }],
+    [{ terminal: { rows: 1, columns: 1, name: 'x'.repeat(64) } }],
+  ])('%j is taken', (input) => {
+    expect(parsed(input)).toMatchObject({ kind: 'parsed' });
+  });
+
+  test.each([
+    [{ terminal: true }],
+    [{ terminal: {} }],
+    [{ terminal: { rows: 24 } }],
+    [{ terminal: { rows: 0, columns: 80 } }],
+    [{ terminal: { rows: 24, columns: 10_000 } }],
+    [{ terminal: { rows: 24.5, columns: 80 } }],
+    [{ terminal: { rows: 24, columns: 80, colours: 8 } }],
+    [{ terminal: { rows: 24, columns: 80, name: '' } }],
+    [{ terminal: { rows: 24, columns: 80, name: '../../etc/passwd' } }],
+    [{ terminal: { rows: 24, columns: 80, name: 'xterm\n' } }],
+    [{ terminal: { rows: 24, columns: 80, name: 'x'.repeat(65) } }],
+    [{ stdin_open: 'true' }],
+    [{ stdin_open: 1 }],
+  ])('%j is refused', (input) => {
+    expect(parsed(input)).toMatchObject({ kind: 'refused', code: 'gateway.invalid_input' });
   });
 });
 

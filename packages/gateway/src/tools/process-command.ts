@@ -11,6 +11,10 @@ export interface ProcessInput {
   readonly sandbox?: 'strict' | 'limits';
   readonly network?: readonly string[];
   readonly stdin?: string;
+  /** What it reads comes while it runs, from whoever is attached. */
+  readonly stdin_open?: boolean;
+  /** The same, and it is a terminal. */
+  readonly terminal?: { readonly rows: number; readonly columns: number; readonly name?: string };
   readonly environment?: Readonly<Record<string, string>>;
   readonly timeout_ms?: number;
 }
@@ -43,6 +47,25 @@ export const PROCESS_INPUT: JsonObject = {
       maxItems: 64,
     },
     stdin: { type: 'string', description: 'What it reads; nothing unless told.', maxLength: 1_048_576 },
+    stdin_open: {
+      type: 'boolean',
+      description: 'What it reads comes while it runs, from whoever is attached to the call; nothing when nobody is.',
+    },
+    terminal: {
+      type: 'object',
+      description: 'A terminal of this size instead of pipes, typed into by whoever is attached; all output is stdout.',
+      properties: {
+        rows: { type: 'integer', minimum: 1, maximum: 9999 },
+        columns: { type: 'integer', minimum: 1, maximum: 9999 },
+        name: {
+          type: 'string',
+          description: 'TERM; xterm-256color unless told.',
+          pattern: '^[A-Za-z0-9][A-Za-z0-9+._-]{0,63}$',
+        },
+      },
+      required: ['rows', 'columns'],
+      additionalProperties: false,
+    },
     environment: {
       type: 'object',
       description: 'Variables, by name.',
@@ -67,6 +90,8 @@ export interface ProcessCommand {
   readonly command: SandboxCommand & { readonly cwd: string };
   readonly profile: SandboxProfile;
   readonly stdin: string | undefined;
+  /** Whoever is attached feeds it. */
+  readonly isAttachable: boolean;
   readonly privateHosts: readonly string[];
 }
 
@@ -79,7 +104,9 @@ export function commandOf(
   operators: SandboxProfile,
   place: Pick<CallPlace, 'timeoutMs'>,
 ): ProcessCommand | ToolRefusal {
-  const { argv, cwd = '.', environment = {}, stdin } = input;
+  const { argv, cwd = '.', environment = {}, stdin, terminal } = input;
+  const isAttachable = input.stdin_open === true || terminal !== undefined;
+  if (isAttachable && stdin !== undefined) return fedTwice();
   const tier = input.sandbox === undefined ? operators.tier : TIERS[input.sandbox];
   const named = nameHosts(input.network ?? operators.egress.hosts);
   if (named.kind === 'malformed') return notAHost(named.at);
@@ -87,7 +114,12 @@ export function commandOf(
   if (foreign !== undefined) return notTakenOver(foreign);
   return {
     kind: 'command',
-    command: { argv, cwd: resolve(operators.workspace.root, cwd), environment },
+    command: {
+      argv,
+      cwd: resolve(operators.workspace.root, cwd),
+      environment,
+      ...(terminal === undefined ? {} : { terminal }),
+    },
     profile: {
       ...operators,
       tier,
@@ -100,6 +132,7 @@ export function commandOf(
       },
     },
     stdin,
+    isAttachable,
     privateHosts: named.privateHosts,
   };
 }
@@ -120,6 +153,13 @@ function egressOf(
   if (asked !== undefined) return { mode: 'strict', hosts };
   if (tier === operators.tier) return { mode: operators.egress.mode, hosts };
   return tier === 'B' ? { mode: 'none', hosts: [] } : { mode: 'strict', hosts: [] };
+}
+
+function fedTwice(): ToolRefusal {
+  return invalid(
+    'The field stdin says all that it reads, and stdin_open or terminal that it comes while it runs.',
+    'Leave one of them away.',
+  );
 }
 
 function notAHost(at: number): ToolRefusal {

@@ -24,7 +24,8 @@ const PROFILE: SandboxProfile = {
 
 function processWith(changes: Partial<SandboxProfile>, more: Partial<ProcessCommand> = {}): ProcessCommand {
   const command = { argv: ['ls'], cwd: '/work' };
-  return { kind: 'command', command, profile: { ...PROFILE, ...changes }, stdin: undefined, privateHosts: [], ...more };
+  const profile = { ...PROFILE, ...changes };
+  return { kind: 'command', command, profile, stdin: undefined, isAttachable: false, privateHosts: [], ...more };
 }
 
 /** Of the survey and the plan what facts are made of. */

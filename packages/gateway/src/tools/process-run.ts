@@ -1,18 +1,28 @@
-import { canonicalJson, type JsonObject, type JsonValue, type Sha256Hex, sha256OfJson } from '@palyra/primitives';
-import type { Binding, Limits, Refusal, Sandbox, SandboxProfile } from '@palyra/sandbox';
-import type { BoundCall, ExecuteContext, Tool, ToolMetadata, ToolPlan, ToolRefusal } from '../catalog/tool.ts';
+import {
+  type Clock,
+  canonicalJson,
+  type JsonObject,
+  type JsonValue,
+  type Sha256Hex,
+  sha256OfJson,
+} from '@palyra/primitives';
+import type { Binding, Limits, Refusal, RunOptions, Sandbox, SandboxProfile } from '@palyra/sandbox';
+import type { BoundCall, Tool, ToolMetadata, ToolPlan, ToolRefusal, ToolResult } from '../catalog/tool.ts';
 import type { Redactor } from '../redact/create-redactor.ts';
+import { type AttachedFeed, feedAttached } from './attached-input.ts';
 import { commandOf, PROCESS_INPUT, type ProcessCommand, type ProcessInput } from './process-command.ts';
 import { declaredBy, enforcedBy } from './process-facts.ts';
 import { endOf, toolResultOf } from './process-result.ts';
 import { timeIsOver } from './time-is-over.ts';
+import { toldOutput } from './told-output.ts';
 
 export interface ProcessRunDeps {
   readonly sandbox: Pick<Sandbox, 'plan' | 'bind' | 'run'>;
   /** What the operator lets commands of this workspace do. */
   profileFor(workspace: string): SandboxProfile;
   /** For outputs; without it they are passed on as they are. */
-  readonly redact?: Pick<Redactor, 'redactBytes' | 'redactStream'>;
+  readonly redact?: Pick<Redactor, 'redactBytes' | 'redactStream' | 'redactTerminal'>;
+  readonly clock: Clock;
   /** `host:port` of package registries, which are one question together. */
   readonly registryHosts?: readonly string[];
 }
@@ -37,21 +47,21 @@ interface Prepared {
 }
 
 export function createProcessRun(deps: ProcessRunDeps): Tool {
-  const { sandbox, profileFor, redact } = deps;
+  const { sandbox, profileFor, redact, clock } = deps;
   return {
     metadata: METADATA,
     async plan(input, place) {
       const process = commandOf(input as unknown as ProcessInput, profileFor(place.workspace), place);
       if (process.kind === 'refused') return process;
       const { command, profile } = process;
-      const planned = sandbox.plan(command, profile);
+      const planned = await sandbox.plan(command, profile);
       if (planned.kind === 'refused') return asRefusal(planned);
       const enforced = enforcedBy({ process, planned, registryHosts: deps.registryHosts ?? [] });
       const facts = { enforced, declared: declaredBy(process, planned), executor: planned.plan.executor };
       const binding: Prepared['binding'] = {};
       const bind = async () => {
         binding.made ??= sandbox.bind(command, profile);
-        return boundOf(await binding.made);
+        return boundOf(await binding.made, process);
       };
       return planOf({ process, binding }, { ...facts, bind });
     },
@@ -60,22 +70,38 @@ export function createProcessRun(deps: ProcessRunDeps): Tool {
       // SECURITY: T-04 — what somebody looked at runs as these bytes or not at all.
       const bound = needsBoundBytes ? await (binding.made ?? NOT_LOOKED_AT) : undefined;
       if (bound?.kind === 'refused') return asRefusal(bound);
-      const output = outputTo(context, redact);
+      const output = toldOutput(context, { redact, clock, isTerminal: process.command.terminal !== undefined });
+      const { attached, signal } = context;
+      const feed = process.isAttachable && attached !== undefined ? feedAttached(attached, signal) : undefined;
       const result = await sandbox.run(process.command, process.profile, {
-        signal: context.signal,
+        signal,
         onOutput: output.take,
-        ...(process.stdin === undefined ? {} : { input: [Buffer.from(process.stdin)] }),
+        ...(feed?.options ?? inputOf(process)),
         // Without it a sandbox that waits already can take the command.
         ...(bound === undefined ? {} : { bound }),
       });
+      feed?.stop();
       await output.end(endOf(result));
-      return toolResultOf({
+      const told = toolResultOf({
         result,
-        isTimeOver: timeIsOver(context.signal),
+        isTimeOver: timeIsOver(signal),
         redact: (bytes, how) => redact?.redactBytes(bytes, how) ?? bytes,
       });
+      return withFeed(told, feed);
     },
   };
+}
+
+/** A terminal that nobody types into is told so, or whoever reads from it would wait for the end of the call. */
+function inputOf({ stdin, command }: ProcessCommand): Pick<RunOptions, 'input'> {
+  if (stdin !== undefined) return { input: [Buffer.from(stdin)] };
+  return command.terminal === undefined ? {} : { input: [] };
+}
+
+/** What was typed is not in the arguments: that something was is on record with the rest. */
+function withFeed(result: ToolResult, feed: AttachedFeed | undefined): ToolResult {
+  if (feed === undefined || result.kind === 'refused') return result;
+  return { ...result, output: { ...(result.output as JsonObject), attached: feed.told() } };
 }
 
 /** SECURITY: T-04 — bound before it is shown. Bytes that are looked for only now are not those. */
@@ -116,7 +142,7 @@ function planOf(prepared: Prepared, facts: PlanFacts): ToolPlan {
 }
 
 /** Everything that the caller chose, with what it is when nothing was said. */
-function argumentsOf({ command, profile, stdin }: ProcessCommand): JsonValue {
+function argumentsOf({ command, profile, stdin, isAttachable }: ProcessCommand): JsonValue {
   return {
     argv: command.argv,
     cwd: command.cwd,
@@ -125,6 +151,8 @@ function argumentsOf({ command, profile, stdin }: ProcessCommand): JsonValue {
     environment: command.environment ?? {},
     timeout_ms: profile.limits.wallMs,
     ...(stdin === undefined ? {} : { stdin }),
+    ...(isAttachable ? { stdin_open: true } : {}),
+    ...(command.terminal === undefined ? {} : { terminal: { ...command.terminal } }),
   };
 }
 
@@ -134,22 +162,27 @@ function digestOf({ command, profile }: ProcessCommand): Sha256Hex {
     profile: profile as unknown as JsonObject,
     cwd: command.cwd,
     environment: command.environment ?? {},
+    ...(command.terminal === undefined ? {} : { terminal: { ...command.terminal } }),
   });
 }
 
 /** SECURITY: T-08 — a program that is fed, or set by variables, does more than its command line says: all of it is shown. */
 function shownOf(process: ProcessCommand): ToolPlan['shown'] {
   const { argv, environment = {} } = process.command;
-  if (process.stdin === undefined && Object.keys(environment).length === 0) return { kind: 'command', argv };
+  const isFed = process.stdin !== undefined || process.isAttachable;
+  if (!isFed && Object.keys(environment).length === 0) return { kind: 'command', argv };
   return { kind: 'call', name: METADATA.name, arguments: canonicalJson(argumentsOf(process)) };
 }
 
-function boundOf(binding: Binding | Refusal): BoundCall | ToolRefusal {
+const TYPED = 'What is typed into it while it runs is not bound: whoever is attached decides that later.';
+
+/** SECURITY: T-08 — a yes to a shell is a yes to whatever is typed into it, and the approver is told. */
+function boundOf(binding: Binding | Refusal, { isAttachable }: ProcessCommand): BoundCall | ToolRefusal {
   if (binding.kind === 'refused') return asRefusal(binding);
   return {
     kind: 'bound',
     bound: binding.files.map(({ path, sha256 }) => ({ name: path, sha256: sha256 as Sha256Hex })),
-    notBound: binding.unbound.map(({ why }) => why),
+    notBound: [...(isAttachable ? [TYPED] : []), ...binding.unbound.map(({ why }) => why)],
   };
 }
 
@@ -161,27 +194,4 @@ function limitsOf(limits: Limits): ToolPlan['limits'] {
 
 function asRefusal({ code, message, fix }: Refusal): ToolRefusal {
   return { kind: 'refused', code, message, fix };
-}
-
-interface OutputStream {
-  take(stream: 'stdout' | 'stderr', bytes: Uint8Array): Promise<void>;
-  /** Does not throw: the command is over, whether or not somebody still listens. */
-  end(how: 'whole' | 'cut'): Promise<void>;
-}
-
-/** SECURITY: T-24 — what is told while it runs is as free of secrets as what is told at the end. */
-function outputTo(context: ExecuteContext, redact: ProcessRunDeps['redact']): OutputStream {
-  const filters = redact && { stdout: redact.redactStream(), stderr: redact.redactStream() };
-  const tell = async (stream: 'stdout' | 'stderr', bytes: Uint8Array) => {
-    if (bytes.length > 0) await context.onOutput?.(stream, bytes);
-  };
-  return {
-    take: (stream, bytes) => tell(stream, filters?.[stream].write(bytes) ?? bytes),
-    async end(how) {
-      for (const stream of ['stdout', 'stderr'] as const) {
-        const rest = filters?.[stream].end(how);
-        if (rest !== undefined) await tell(stream, rest).catch(() => {});
-      }
-    },
-  };
 }

@@ -2,8 +2,9 @@
  *
  *   fuzz-request SEED COUNT FILE...
  *
- * Parses each file, then COUNT mutations of them, the same ones for the same seed, each as both. Whatever the parser accepts
+ * Parses each file, then COUNT mutations of them, the same ones for the same seed, each as both and as a signal. Whatever the parser accepts
  * must also hold what the launcher relies on. Prints how many there were and how many of them were accepted. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,6 +129,25 @@ static void check_word(void) {
   check(request.wall_ms == 0 && request.idle_ms == 0 && request.output_bytes == 0 && request.cpu_ms == 0, "a word changes limits");
 }
 
+/* What ends or stops a process without its say is no signal that is passed on, nor is a number that says no more than that. */
+static int check_signal(const uint8_t *bytes, size_t length) {
+  static const int passed[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM, SIGCONT, SIGTSTP};
+  int number = parse_signal(bytes, length), is_known = number == 0;
+  for (size_t at = 0; at < sizeof passed / sizeof passed[0]; at += 1) is_known |= number == passed[at];
+  check(is_known, "a signal is passed on that is none of the list");
+  check(number == 0 || (length == 1 && bytes[0] == number), "a signal is another one than was said");
+  return number != 0;
+}
+
+static void check_all_signals(void) {
+  int passed = 0;
+  for (int number = 0; number < 256; number += 1) {
+    const uint8_t bytes[] = {(uint8_t)number, 0, 0, 0};
+    for (size_t length = 0; length <= sizeof bytes; length += 1) passed += check_signal(bytes, length);
+  }
+  check(passed == 8, "a signal of the list is not passed on");
+}
+
 /* In memory of exactly its size, so that one byte too far is one too far. */
 static int try_parse(const uint8_t *bytes, size_t length) {
   struct input exact = {.bytes = malloc(length == 0 ? 1 : length), .length = length};
@@ -141,8 +161,9 @@ static int try_parse(const uint8_t *bytes, size_t length) {
   if (other_fault == NULL) check_word();
   else check(strlen(other_fault) > 0, "a refusal says nothing");
   release_request(&request);
+  int is_signal = check_signal(exact.bytes, exact.length);
   free(exact.bytes);
-  return fault == NULL || other_fault == NULL;
+  return fault == NULL || other_fault == NULL || is_signal;
 }
 
 /* The mutations. */
@@ -302,6 +323,7 @@ int main(int count, char **arguments) {
   state = strtoull(arguments[1], NULL, 10);
   unsigned long long mutations = strtoull(arguments[2], NULL, 10), accepted = 0;
   for (int at = 3; at < count; at += 1) load(arguments[at]);
+  check_all_signals();
   for (int at = 0; at < corpus_count; at += 1) {
     check(try_parse(corpus[at].bytes, corpus[at].length), "a file of the corpus is refused");
   }

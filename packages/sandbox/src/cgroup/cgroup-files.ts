@@ -25,7 +25,7 @@ export interface CgroupFiles {
 
 /** What preparing and cleaning up change. `false`: the kernel said no. */
 export interface CgroupChanges extends CgroupFiles {
-  /** Of this process. */
+  /** Whose processes are ours: it and what it started. */
   readonly pid: number;
   /** Names of the directories directly in it. */
   directoriesIn(path: string): readonly string[];
@@ -39,10 +39,10 @@ export interface CgroupChanges extends CgroupFiles {
 
 const PAUSE_MS = 5;
 
-export function hostCgroupFiles(): CgroupChanges {
+export function hostCgroupFiles(ours: number = process.pid): CgroupChanges {
   return {
     uid: process.geteuid?.() ?? -1,
-    pid: process.pid,
+    pid: ours,
     readText: (path) => attempt(() => readFileSync(path, 'utf8')),
     exists: (path) => existsSync(path),
     isWritable: (path) => succeeds(() => accessSync(path, constants.W_OK)),

@@ -47,7 +47,7 @@ function pidsIn(changes: CgroupChanges, directory: string): readonly string[] {
   return (changes.readText(`${directory}/cgroup.procs`) ?? '').split('\n').filter((pid) => pid !== '');
 }
 
-/** Ourselves, or started by us, at whatever remove. */
+/** Ourselves, or started by us, at whatever remove. Of a sandbox's own process its parent counts, which is palyrad. */
 function isOurs(pid: string, changes: CgroupChanges): boolean {
   if (pid === String(changes.pid)) return true;
   const parent = parentOf(changes.readText(`/proc/${pid}/stat`) ?? '');

@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Logger } from '@palyra/primitives';
 import type { RawFacts } from '../facts/raw-facts.ts';
-import type { LaunchPlan } from '../launch-plan.ts';
+import type { LaunchPlan, ToolIdentity } from '../launch-plan.ts';
 import { SandboxError } from '../sandbox-error.ts';
 import { decodeEnd, decodeFacts, type EndReport } from './decode-reports.ts';
 import { encodeRequest, encodeTool, type RequestOptions, terminalSize } from './encode-request.ts';
+import { encodeSignal, type PassedSignal } from './passed-signals.ts';
 import { createFrameReader, encodeFrame, FROM_LAUNCHER, type Frame, TO_LAUNCHER, WIRE_VERSION } from './wire.ts';
 
 /** The small program that starts tools. One for the whole process, started before that grows. */
@@ -28,6 +29,8 @@ export interface LauncherFacts {
   readonly landlockVersion: number;
   /** Seccomp filters that it is under itself, in a container for example. */
   readonly seccompFilters: number;
+  /** Whose tools it starts, and nobody else's; absent when that was not said. */
+  readonly only?: ToolIdentity;
 }
 
 export interface Job {
@@ -37,8 +40,11 @@ export interface Job {
   /** So many more bytes of output may be sent. */
   allow(bytes: number): void;
   write(bytes: Uint8Array): void;
+  /** In a terminal the key for it is pressed. */
   endInput(): void;
   resize(rows: number, columns: number): void;
+  /** Ignored before the word, and when it has ended. */
+  signal(name: PassedSignal): void;
 }
 
 /** A pipe is always there in a job whose tool comes later; without `stdin` the tool reads from nothing instead. */
@@ -57,13 +63,16 @@ export interface JobEvents {
 
 export interface LauncherOptions {
   readonly program: string;
+  /** It refuses tools of anybody else, whoever asks. */
+  readonly only?: ToolIdentity | undefined;
   readonly logger: Pick<Logger, 'error'>;
 }
 
 /** Resolves when it has said hello. Throws `sandbox.launcher_missing` and `sandbox.launcher_failed`. */
-export async function startLauncher({ program, logger }: LauncherOptions): Promise<Launcher> {
+export async function startLauncher({ program, only, logger }: LauncherOptions): Promise<Launcher> {
+  const args = only === undefined ? [] : [`--only=${only.uid}:${only.gid}`];
   // SECURITY: T-40 — an inherited socket and no name: who is not our child cannot speak to it.
-  const child = spawn(program, [], { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: {}, cwd: '/' });
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: {}, cwd: '/' });
   const control = child.stdio[3] as Socket;
   const jobs = new Map<number, JobEvents>();
   /** Those that somebody waits for: not sandboxes that wait for a tool. */
@@ -129,6 +138,7 @@ export async function startLauncher({ program, logger }: LauncherOptions): Promi
         write: (bytes) => send(TO_LAUNCHER.stdin, id, bytes),
         endInput: () => send(TO_LAUNCHER.stdinEnd, id),
         resize: (rows, columns) => send(TO_LAUNCHER.resize, id, terminalSize(rows, columns)),
+        signal: (name) => send(TO_LAUNCHER.signal, id, encodeSignal(name)),
       };
     },
     async close() {
@@ -204,7 +214,8 @@ function parseHello(text: string): LauncherFacts | undefined {
     seccompFilters: number('filters'),
   };
   const isWhole = number('version') === WIRE_VERSION && Object.values(about).every(Number.isSafeInteger);
-  return isWhole ? about : undefined;
+  if (!isWhole || !fields.has('only_uid')) return isWhole ? about : undefined;
+  return { ...about, only: { uid: number('only_uid'), gid: number('only_gid') } };
 }
 
 function reference(child: ChildProcess, control: Socket): void {

@@ -2,13 +2,22 @@
  * The language between us and the launcher; `native/wire.h` is its other half, and says what each number means. Change
  * both or neither.
  */
-export const WIRE_VERSION = 2;
+export const WIRE_VERSION = 3;
 export const FRAME_HEADER = 9;
 export const MAX_CHUNK: number = 64 * 1024;
 /** Input that may be on its way before some of it was taken. */
 export const STDIN_WINDOW: number = 256 * 1024;
 
-export const TO_LAUNCHER = { start: 1, go: 2, kill: 3, stdin: 4, stdinEnd: 5, credit: 6, resize: 7 } as const;
+export const TO_LAUNCHER = {
+  start: 1,
+  go: 2,
+  kill: 3,
+  stdin: 4,
+  stdinEnd: 5,
+  credit: 6,
+  resize: 7,
+  signal: 8,
+} as const;
 
 export const FROM_LAUNCHER = {
   hello: 128,

@@ -100,7 +100,7 @@ function sandboxOf(scene: Scene): Sandbox {
       bubblewrap: '/usr/bin/bwrap',
     } as Sandbox['about'],
     bind: () => Promise.resolve(NOT_FOR_AGENTS),
-    plan: () => NOT_FOR_AGENTS,
+    plan: () => Promise.resolve(NOT_FOR_AGENTS),
     async run({ argv, environment = {} }, { startedFor }, options = {}): Promise<RunResult> {
       if (scene.refusal !== undefined) return scene.refusal;
       if (scene.refusesAgents === true && startedFor === 'agent') return NOT_FOR_AGENTS;

@@ -3,6 +3,7 @@ export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
+  readonly home: string;
 }
 
 export interface Group {
@@ -18,9 +19,9 @@ export interface IdRange {
 
 /** Lines that are not understood are left out; they are comments, NIS marks or broken. */
 export function parsePasswd(text: string): readonly Account[] {
-  return fieldsOf(text).flatMap(([name = '', , uid, gid]) => {
+  return fieldsOf(text).flatMap(([name = '', , uid, gid, , home = '']) => {
     const ids = { uid: idOf(uid), gid: idOf(gid) };
-    return ids.uid === undefined || ids.gid === undefined ? [] : [{ name, uid: ids.uid, gid: ids.gid }];
+    return ids.uid === undefined || ids.gid === undefined ? [] : [{ name, uid: ids.uid, gid: ids.gid, home }];
   });
 }
 

@@ -54,6 +54,20 @@ test('what can be kept is not refused', () => {
   expect(refuseTierB({ ...OTHER_UID, ...version(0), landlock: undefined })).toBeUndefined();
 });
 
+test.each([0, 5])(
+  'of a launcher that works for one user, an agent’s tool is refused with Landlock %s (T-40)',
+  (landlockVersion) => {
+    const launcher = { landlockVersion, only: { uid: 1000, gid: 1000 } };
+    expect(refuseTierB({ ...OTHER_UID, launcher })).toEqual(
+      refused(
+        'Without Landlock a Tier B tool could end the process that looks after the workspace.',
+        'Use Tier C, or Linux 6.12 and later.',
+      ),
+    );
+    expect(refuseTierB({ ...OTHER_UID, launcher: { ...launcher, landlockVersion: 6 } })).toBeUndefined();
+  },
+);
+
 describe('an agent’s tool with the operator’s own uid', () => {
   const reachesUs = refused(
     'Without Landlock a Tier B tool with the operator’s uid could reach palyrad itself.',

@@ -6,7 +6,7 @@ import type { Refusal } from '../run-result.ts';
 export interface TierBQuestion {
   readonly profile: SandboxProfile;
   readonly identity: ToolIdentity | undefined;
-  readonly launcher: Pick<LauncherFacts, 'landlockVersion'>;
+  readonly launcher: Pick<LauncherFacts, 'landlockVersion' | 'only'>;
   readonly landlock: LandlockPlan | undefined;
   readonly isWorkspaceHidden: boolean;
   /** Names of groups that the tool would have and that mean power over the machine. */
@@ -23,7 +23,12 @@ const MOST_RULES = 4096;
 /** SECURITY: T-20, T-40 — Tier B is no wall; what it promises all the same is kept, or the command is refused. */
 export function refuseTierB(question: TierBQuestion): Refusal | undefined {
   const { profile, identity, launcher, landlock } = question;
-  const isOneUid = identity === undefined && profile.startedFor === 'agent';
+  const isAgents = profile.startedFor === 'agent';
+  // Who works for one user looks after the workspace with that user's uid, and could be ended by it.
+  if (launcher.only !== undefined && isAgents && launcher.landlockVersion < SIGNAL_SCOPE) {
+    return refused('Without Landlock a Tier B tool could end the process that looks after the workspace.', NEWER);
+  }
+  const isOneUid = identity === undefined && isAgents;
   if (isOneUid && launcher.landlockVersion < SIGNAL_SCOPE) {
     return refused('Without Landlock a Tier B tool with the operator’s uid could reach palyrad itself.', OWN_USER);
   }
@@ -48,6 +53,7 @@ export function refuseTierB(question: TierBQuestion): Refusal | undefined {
   return undefined;
 }
 
+const NEWER = 'Use Tier C, or Linux 6.12 and later.';
 const OWN_USER = 'Use Tier C, or run palyrad as a service with its own user.';
 
 function refused(message: string, fix: string): Refusal {

@@ -1,11 +1,12 @@
 import type { LandlockPlan } from '../launch-plan.ts';
 import type { SandboxProfile } from '../profile.ts';
 import { CREDENTIAL_PATHS } from './credential-paths.ts';
+import { readIdentityFacts } from './identity-facts.ts';
 import { isFresh, landlockRules } from './landlock-rules.ts';
 import { type MountWall, mountWall } from './mount-walls.ts';
 import { resolvePath } from './survey-files.ts';
 import type { SurveyDeps } from './survey-host.ts';
-import { chooseIdentity, type IdentityChoice, type IdentityFacts } from './tool-identity.ts';
+import { chooseIdentity, type IdentityChoice } from './tool-identity.ts';
 import { findToolchains, type Toolchains } from './toolchains.ts';
 import { checkWorkspace, type WorkspaceCheck } from './workspace.ts';
 
@@ -36,20 +37,12 @@ export function rememberIdentities({ launcher, files }: SurveyDeps): (workspace:
   return ({ owner }) => {
     const before = known.get(owner.uid);
     if (before !== undefined) return before;
-    const text = (path: string) => files.readText(path) ?? '';
-    const facts: IdentityFacts = {
+    const choice = chooseIdentity({
       launcherUid: launcher.uid,
+      only: launcher.only,
       workspaceOwner: owner,
-      passwd: text('/etc/passwd'),
-      group: text('/etc/group'),
-      subuid: text('/etc/subuid'),
-      subgid: text('/etc/subgid'),
-      processUids: files
-        .list('/proc')
-        .filter((name) => /^\d+$/.test(name))
-        .flatMap((pid) => files.stat(`/proc/${pid}`)?.uid ?? []),
-    };
-    const choice = chooseIdentity(facts);
+      ...readIdentityFacts(files),
+    });
     known.set(owner.uid, choice);
     return choice;
   };
@@ -66,7 +59,7 @@ export function rememberSurroundings(deps: SurveyDeps): (workspace: string) => S
   return (workspace) => {
     const before = known.get(workspace);
     if (before !== undefined) return before;
-    const user = { uid: launcher.uid, gid: launcher.gid };
+    const user = launcher.only ?? { uid: launcher.uid, gid: launcher.gid };
     const found = {
       toolchains: findToolchains({ ...operator, workspace, operator: user, files }),
       wall: mountWall({ ...operator, workspace, files }),

@@ -37,6 +37,12 @@ describe('whose uid a tool gets', () => {
     expect(owned(0, { launcherUid: 1000 })).toEqual({ kind: 'own' });
   });
 
+  test('of one that works for one user, that user’s and nobody else’s, root’s neither', () => {
+    const only = { uid: 1000, gid: 870_000 };
+    expect(owned(1000, { only })).toEqual({ kind: 'owner', ...only });
+    for (const uid of [0, 1001, 65_534]) expect(owned(uid, { only }).kind).toBe('refused');
+  });
+
   test('the workspace owner’s, with the primary group', () => {
     expect(owned(1000)).toEqual({ kind: 'owner', uid: 1000, gid: 1000 });
   });

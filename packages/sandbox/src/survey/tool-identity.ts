@@ -1,3 +1,4 @@
+import type { ToolIdentity } from '../launch-plan.ts';
 import {
   type Account,
   type Group,
@@ -18,6 +19,8 @@ export type IdentityChoice =
 
 export interface IdentityFacts {
   readonly launcherUid: number;
+  /** Whom the launcher works for, when it works for one user only. */
+  readonly only?: ToolIdentity | undefined;
   readonly workspaceOwner: { readonly uid: number; readonly gid: number };
   /** Texts of the files in /etc of these names; empty where there is none. */
   readonly passwd: string;
@@ -55,8 +58,9 @@ export function powerfulGroups(gids: readonly number[], group: string): readonly
 
 export function chooseIdentity(facts: IdentityFacts): IdentityChoice {
   if (facts.launcherUid !== 0) return { kind: 'own' };
-  const accounts = readAccounts(facts);
   const { uid } = facts.workspaceOwner;
+  if (facts.only !== undefined) return uid === facts.only.uid ? { kind: 'owner', ...facts.only } : somebodyElses();
+  const accounts = readAccounts(facts);
 
   // SECURITY: T-42 — the inner uid is only a name for the outer one: uid 0 outside is root, whatever it is called inside.
   if (uid === 0) return unusedIdentity(accounts);
@@ -70,6 +74,14 @@ export function chooseIdentity(facts: IdentityFacts): IdentityChoice {
   const gid = ownerGid(uid, accounts);
   if (gid === undefined) return noneFree();
   return { kind: 'owner', uid, gid };
+}
+
+function somebodyElses(): IdentityChoice {
+  return {
+    kind: 'refused',
+    reason: 'The workspace belongs to somebody else than the user this palyrad works for.',
+    fix: 'Give the workspace to that user (chown), or set up a palyrad for its owner: `palyra up --print-service`.',
+  };
 }
 
 interface Accounts {

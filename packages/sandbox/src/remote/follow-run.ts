@@ -1,0 +1,113 @@
+import { BUBBLEWRAP_EXECUTOR } from '../backends/bubblewrap/plan.ts';
+import { LIMITS_EXECUTOR } from '../backends/limits/plan.ts';
+import type { MeasuredFacts } from '../facts/measured-facts.ts';
+import type { InputSource } from '../feed-input.ts';
+import { terminalSize } from '../launcher/encode-request.ts';
+import type { Frame } from '../launcher/wire.ts';
+import type { RunOptions } from '../run-job.ts';
+import type { RunResult } from '../run-result.ts';
+import { FROM_HOST, type Question, type RunQuestion, TO_HOST } from './host-messages.ts';
+import { decodeValue, encodeValue } from './plain-values.ts';
+import type { Asked } from './reach-sandbox.ts';
+
+type Say = (kind: number, payload?: Uint8Array) => void;
+
+/** A command that another process runs for us: its input from here, its output to here. Does not throw. */
+export function followRun(question: Question, options: RunOptions, open: (each: Asked) => Say): Promise<RunResult> {
+  const { signal, bound, onOutput } = options;
+  const startedAt = Date.now();
+  const input = options.input === undefined ? undefined : piecesOf(options.input);
+  let facts: MeasuredFacts | undefined;
+
+  return new Promise((resolve) => {
+    const cancel = () => say(TO_HOST.cancel);
+    const finish = (result: RunResult) => {
+      signal?.removeEventListener('abort', cancel);
+      input?.stop();
+      resolve(result);
+    };
+    const begin = (measured: MeasuredFacts) => {
+      facts = measured;
+      options.onStart?.({
+        facts: measured,
+        resize: (rows, columns) => say(TO_HOST.resize, terminalSize(rows, columns)),
+        signal: (name) => say(TO_HOST.signal, Buffer.from(name)),
+      });
+    };
+    const consume = async (stream: 'stdout' | 'stderr', bytes: Uint8Array) => {
+      await onOutput?.(stream, bytes);
+      say(TO_HOST.taken);
+    };
+    const hear = ({ kind, payload }: Frame) => {
+      if (kind === FROM_HOST.answer) finish(decodeValue(payload) as RunResult);
+      else if (kind === FROM_HOST.fault) finish(lostRun(question, facts, startedAt));
+      else if (kind === FROM_HOST.want) void input?.sendNext(say);
+      // A caller that throws wants no more of it.
+      else if (kind === FROM_HOST.started) attempt(() => begin(decodeValue(payload) as MeasuredFacts), cancel);
+      else if (kind === FROM_HOST.stdout) consume('stdout', payload).catch(cancel);
+      else if (kind === FROM_HOST.stderr) consume('stderr', payload).catch(cancel);
+    };
+    const say = open({ hear, lose: () => finish(lostRun(question, facts, startedAt)) });
+    const asked: RunQuestion = {
+      ...question,
+      hasInput: input !== undefined,
+      isHeard: onOutput !== undefined,
+      isCancelled: signal?.aborted === true,
+      ...(bound === undefined ? {} : { bound }),
+    };
+    signal?.addEventListener('abort', cancel, { once: true });
+    say(TO_HOST.run, encodeValue(asked));
+  });
+}
+
+interface Pieces {
+  sendNext(say: Say): Promise<void>;
+  stop(): void;
+}
+
+function piecesOf(source: InputSource): Pieces {
+  const iterator = Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+  let isOver = false;
+  return {
+    async sendNext(say) {
+      try {
+        const { done = false, value } = await iterator.next();
+        if (isOver) return;
+        if (done) say(TO_HOST.inputEnd);
+        else say(TO_HOST.input, value);
+      } catch {
+        say(TO_HOST.inputFailed);
+      }
+    },
+    stop() {
+      isOver = true;
+      // One that waits for its own next piece is left waiting, as it would be here.
+      Promise.resolve(iterator.return?.()).catch(() => {});
+    },
+  };
+}
+
+/** SECURITY: T-32 — asked for and not answered: nobody may be told that it has not run. */
+function lostRun({ profile }: Question, facts: MeasuredFacts | undefined, startedAt: number): RunResult {
+  const seen = profile.tier === 'C' ? 'isolated' : 'host';
+  return {
+    kind: 'lost',
+    executor: profile.tier === 'C' ? BUBBLEWRAP_EXECUTOR : LIMITS_EXECUTOR,
+    enforcement: { fileSystem: seen, network: seen },
+    output: { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) },
+    usage: { wallMs: 0, userMs: 0, systemMs: 0, maxRssBytes: 0, outputBytes: 0 },
+    facts,
+    pooled: false,
+    protectedChanged: [],
+    startedAt,
+    endedAt: Date.now(),
+  };
+}
+
+function attempt(act: () => void, otherwise: () => void): void {
+  try {
+    act();
+  } catch {
+    otherwise();
+  }
+}

@@ -1,0 +1,212 @@
+import { type Duplex, duplexPair } from 'node:stream';
+import { expect, test } from 'vitest';
+import type { Sandbox } from '../create-sandbox.ts';
+import { encodeFrame } from '../launcher/wire.ts';
+import { DEFAULT_LIMITS, type SandboxProfile } from '../profile.ts';
+import type { RunOptions } from '../run-job.ts';
+import type { Ran, RunResult } from '../run-result.ts';
+import { createMessageReader, FROM_HOST, faultOf, TO_HOST } from './host-messages.ts';
+import { encodeValue } from './plain-values.ts';
+import { type ReachedSandbox, reachSandbox } from './reach-sandbox.ts';
+import { type SandboxServer, serveSandbox } from './serve-sandbox.ts';
+
+const COMMAND = { argv: ['cat'] };
+const PROFILE: SandboxProfile = {
+  tier: 'C',
+  workspace: { root: '/work', access: 'read-write' },
+  readOnlyPaths: [],
+  writablePaths: [],
+  maskedPaths: [],
+  executables: 'any',
+  interpreters: 'allowed',
+  egress: { mode: 'strict', hosts: [] },
+  toolchains: 'none',
+  unixSockets: 'refused',
+  limits: DEFAULT_LIMITS,
+  mustHold: [],
+  environment: [],
+  startedFor: 'agent',
+};
+const ABOUT = { bubblewrap: '/usr/bin/bwrap', madeUp: [] } as unknown as Sandbox['about'];
+const REFUSAL = { kind: 'refused', code: 'sandbox.unsupported', message: 'No.', fix: 'Yes.' } as const;
+const OPENING = { operator: { path: '', home: '', palyraHome: '', environment: {} } };
+
+function ran(stdout: string): Ran {
+  return {
+    executor: 'test',
+    enforcement: { fileSystem: 'isolated', network: 'isolated' },
+    output: { stdout: Buffer.from(stdout), stderr: Buffer.alloc(0) },
+    usage: { wallMs: 1, userMs: 1, systemMs: 1, maxRssBytes: 1, outputBytes: stdout.length },
+    facts: undefined,
+    pooled: false,
+    protectedChanged: [],
+    startedAt: 1,
+    endedAt: 2,
+  };
+}
+
+interface Reached extends ReachedSandbox {
+  /** The other process is gone. */
+  die(): void;
+}
+
+/** Both ends in one process; what runs is what the test says. */
+async function reach(
+  run: (options: RunOptions) => Promise<RunResult>,
+  changes: Partial<Sandbox> = {},
+): Promise<Reached> {
+  const [ours, theirs] = duplexPair();
+  const sandbox: Sandbox = {
+    about: ABOUT,
+    plan: async () => REFUSAL,
+    bind: async () => REFUSAL,
+    run: (_command, _profile, options = {}) => run(options),
+    warmed: async () => 3,
+    close: async () => {},
+    ...changes,
+  };
+  serveOn(theirs, sandbox);
+  const reached = await reachSandbox(ours, { opening: OPENING, logger: { error: () => {} } });
+  return { ...reached, die: () => void ours.destroy() };
+}
+
+function serveOn(channel: Duplex, sandbox: Sandbox): void {
+  const server: SandboxServer = serveSandbox(sandbox, channel);
+  const read = createMessageReader();
+  channel.on('data', (chunk: Buffer) => {
+    for (const frame of read(chunk)) {
+      if (frame.kind === TO_HOST.open) channel.write(encodeFrame(FROM_HOST.opened, 0, encodeValue(sandbox.about)));
+      else server.hear(frame);
+    }
+  });
+}
+
+/** What a tool like `cat` would do with input and output. */
+async function cat({ input = [], onOutput, onStart, signal }: RunOptions): Promise<RunResult> {
+  if (signal?.aborted === true) return { kind: 'cancelled', ...ran('') };
+  onStart?.({ facts: {} as never, resize: () => {}, signal: () => {} });
+  const taken: string[] = [];
+  try {
+    for await (const piece of input) {
+      taken.push(String(piece));
+      await onOutput?.('stdout', piece);
+    }
+  } catch {
+    return { kind: 'cancelled', ...ran(taken.join('')) };
+  }
+  return { kind: 'completed', exitCode: 0, ...ran(taken.join('')) };
+}
+
+test('answers come as they are given, also the facts', async () => {
+  const { sandbox } = await reach(cat);
+  expect(sandbox.about).toEqual(ABOUT);
+  expect(await sandbox.plan(COMMAND, PROFILE)).toEqual(REFUSAL);
+  expect(await sandbox.bind(COMMAND, PROFILE)).toEqual(REFUSAL);
+  expect(await sandbox.warmed()).toBe(3);
+});
+
+test('input goes in piece by piece, output comes in order, and the result last', async () => {
+  const { sandbox } = await reach(cat);
+  const heard: string[] = [];
+  const pieces = ['one ', 'two ', 'three'];
+  const result = await sandbox.run(COMMAND, PROFILE, {
+    input: pieces.map((text) => Buffer.from(text)),
+    onStart: () => heard.push('started'),
+    onOutput: (stream, bytes) => void heard.push(`${stream} ${Buffer.from(bytes).toString()}`),
+  });
+  expect(heard).toEqual(['started', ...pieces.map((text) => `stdout ${text}`)]);
+  expect(result).toEqual({ kind: 'completed', exitCode: 0, ...ran('one two three') });
+});
+
+test('a tool waits while its output is not taken', async () => {
+  const order: string[] = [];
+  const { sandbox } = await reach(async ({ onOutput }) => {
+    await onOutput?.('stdout', Buffer.from('first'));
+    order.push('the tool goes on');
+    return { kind: 'completed', exitCode: 0, ...ran('') };
+  });
+  const onOutput = async () => {
+    await new Promise(setImmediate);
+    order.push('taken');
+  };
+  await sandbox.run(COMMAND, PROFILE, { onOutput });
+  expect(order).toEqual(['taken', 'the tool goes on']);
+});
+
+test('a source that fails is not taken for its end', async () => {
+  const { sandbox } = await reach(cat);
+  async function* broken(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('half');
+    throw new Error('gone');
+  }
+  expect(await sandbox.run(COMMAND, PROFILE, { input: broken() })).toMatchObject({ kind: 'cancelled' });
+});
+
+test.each(['before it is asked', 'by its signal', 'by a caller that throws', 'by a listener that throws'])(
+  'cancelled %s',
+  async (how) => {
+    const { sandbox } = await reach(async ({ signal, onStart, onOutput }) => {
+      if (signal?.aborted === true) return { kind: 'cancelled', ...ran('') };
+      const aborted = new Promise((resolve) => signal?.addEventListener('abort', resolve));
+      onStart?.({ facts: {} as never, resize: () => {}, signal: () => {} });
+      void onOutput?.('stderr', Buffer.from('text'));
+      await aborted;
+      return { kind: 'cancelled', ...ran('') };
+    });
+    const abort = new AbortController();
+    if (how === 'before it is asked') abort.abort();
+    const fail = () => {
+      throw new Error('no more');
+    };
+    const result = await sandbox.run(COMMAND, PROFILE, {
+      signal: abort.signal,
+      onStart: how === 'by a caller that throws' ? fail : how === 'by its signal' ? () => abort.abort() : () => {},
+      ...(how === 'by a listener that throws' ? { onOutput: fail } : {}),
+    });
+    expect(result).toMatchObject({ kind: 'cancelled' });
+  },
+);
+
+test('what throws over there is refused here, and a run of which nothing is known is lost', async () => {
+  const fail = () => Promise.reject(new Error('a fault of ours'));
+  const { sandbox } = await reach(fail, { plan: fail });
+  expect(await sandbox.plan(COMMAND, PROFILE)).toMatchObject({ kind: 'refused', code: 'sandbox.launcher_failed' });
+  expect(await sandbox.run(COMMAND, PROFILE)).toMatchObject({ kind: 'lost' });
+});
+
+test('when the other process is gone, what ran is lost and everything else refused', async () => {
+  const begun = Promise.withResolvers<void>();
+  const { sandbox, lost, die } = await reach(() => {
+    begun.resolve();
+    return new Promise(() => {});
+  });
+  const running = sandbox.run(COMMAND, PROFILE);
+  await begun.promise;
+  die();
+  const gone = { code: 'sandbox.launcher_failed' };
+  expect(await running).toMatchObject({ kind: 'lost', facts: undefined });
+  expect(await lost).toMatchObject(gone);
+  expect(await sandbox.run(COMMAND, PROFILE)).toMatchObject({ kind: 'failed_to_start', ...gone });
+  expect(await sandbox.plan(COMMAND, PROFILE)).toMatchObject({ kind: 'refused', ...gone });
+  expect(await sandbox.bind(COMMAND, PROFILE)).toMatchObject({ kind: 'refused', ...gone });
+});
+
+test('closing waits until everything over there is closed', async () => {
+  const order: string[] = [];
+  const close = async () => {
+    await new Promise(setImmediate);
+    order.push('closed over there');
+  };
+  const { sandbox } = await reach(cat, { close });
+  await sandbox.close();
+  expect(order).toEqual(['closed over there']);
+});
+
+test('what cannot be opened says why', async () => {
+  const [ours, theirs] = duplexPair();
+  theirs.on('data', () =>
+    theirs.write(encodeFrame(FROM_HOST.failed, 0, encodeValue(faultOf(new Error('no launcher'))))),
+  );
+  const opening = reachSandbox(ours, { opening: OPENING, logger: { error: () => {} } });
+  await expect(opening).rejects.toMatchObject({ code: 'sandbox.launcher_failed', message: 'no launcher' });
+});

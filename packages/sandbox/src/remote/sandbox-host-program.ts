@@ -1,0 +1,43 @@
+import { Socket } from 'node:net';
+import { createSandbox } from '../create-sandbox.ts';
+import { encodeFrame, type Frame } from '../launcher/wire.ts';
+import { createMessageReader, FROM_HOST, faultOf, type HostOpening, TO_HOST } from './host-messages.ts';
+import { decodeValue, encodeValue } from './plain-values.ts';
+import { type SandboxServer, serveSandbox } from './serve-sandbox.ts';
+
+/**
+ * The process between palyrad and the launcher. It is started as root, starts the launcher, becomes the owner of the
+ * workspaces for good, and looks after their files from then on; palyrad itself has another user and could not. It ends with
+ * palyrad.
+ */
+const channel = new Socket({ fd: 3 });
+let server: SandboxServer | undefined;
+const early: Frame[] = [];
+
+const say = (kind: number, value: unknown) => {
+  if (channel.writable) channel.write(encodeFrame(kind, 0, encodeValue(value)));
+};
+
+async function open(opening: HostOpening): Promise<void> {
+  const logger = { error: (fields: object, message: string) => say(FROM_HOST.log, { fields, message }) };
+  try {
+    const sandbox = await createSandbox({ ...opening, logger });
+    server = serveSandbox(sandbox, channel);
+    say(FROM_HOST.opened, sandbox.about);
+    for (const frame of early.splice(0)) server.hear(frame);
+    await server.over;
+  } catch (error) {
+    say(FROM_HOST.failed, faultOf(error));
+    channel.end();
+  }
+}
+
+const read = createMessageReader();
+channel.on('error', () => channel.destroy());
+channel.on('data', (chunk: Buffer) => {
+  for (const frame of read(chunk)) {
+    if (frame.kind === TO_HOST.open) void open(decodeValue(frame.payload) as HostOpening);
+    else if (server === undefined) early.push(frame);
+    else server.hear(frame);
+  }
+});

@@ -1,0 +1,30 @@
+import { type Account, parsePasswd } from './account-files.ts';
+import { hostSurveyFiles, type SurveyFiles } from './survey-files.ts';
+import { chooseIdentity, type IdentityChoice, type IdentityFacts } from './tool-identity.ts';
+
+/** Of this machine: who there is, and who runs something. */
+export function readIdentityFacts(
+  files: Pick<SurveyFiles, 'readText' | 'list' | 'stat'>,
+): Omit<IdentityFacts, 'launcherUid' | 'only' | 'workspaceOwner'> {
+  const text = (path: string) => files.readText(path) ?? '';
+  return {
+    passwd: text('/etc/passwd'),
+    group: text('/etc/group'),
+    subuid: text('/etc/subuid'),
+    subgid: text('/etc/subgid'),
+    processUids: files
+      .list('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .flatMap((pid) => files.stat(`/proc/${pid}`)?.uid ?? []),
+  };
+}
+
+/** An account of this machine's own; those of a directory service are not in its file. */
+export function findAccount(name: string): Account | undefined {
+  return parsePasswd(hostSurveyFiles.readText('/etc/passwd') ?? '').find((account) => account.name === name);
+}
+
+/** With which uid and gid a root launcher would run this user's tools. */
+export function identityOf({ uid, gid }: Pick<Account, 'uid' | 'gid'>): IdentityChoice {
+  return chooseIdentity({ launcherUid: 0, workspaceOwner: { uid, gid }, ...readIdentityFacts(hostSurveyFiles) });
+}
