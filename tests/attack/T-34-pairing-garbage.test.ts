@@ -5,7 +5,6 @@
 import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { connect, createServer as createTlsServer } from 'node:tls';
-import { makeListenerCredential } from '@palyra/identity';
 import { reveal } from '@palyra/primitives';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -191,7 +190,7 @@ test('what is not a pairing listener is told from one that is not there', async 
 
 test('a device does not speak TLS 1.2, whose channel binding is weaker', async () => {
   const house = await openTlsHouse();
-  const { certificatePem: cert, privateKeyPem: key } = await makeListenerCredential(Date.now());
+  const { certificatePem: cert, privateKeyPem: key } = await house.ca.listenerCredential();
   const greeted: unknown[] = [];
   const server = createTlsServer({ cert, key, maxVersion: 'TLSv1.2', ALPNProtocols: ['palyra-pairing'] }, (socket) => {
     greeted.push(socket.getProtocol());

@@ -6,7 +6,6 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import { makeListenerCredential } from '@palyra/identity';
 import { reveal, secureRandomBytes } from '@palyra/primitives';
 import { expect, test } from 'vitest';
 import { joinPairing } from '../../packages/identity/src/pairing/join-pairing.ts';
@@ -25,6 +24,7 @@ import {
   openTlsHouse,
   type Wire,
 } from './pairing-house.ts';
+import { createThrowawayCa } from './throwaway-ca.ts';
 
 const BASE = Buffer.from('e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d76', 'hex');
 
@@ -90,7 +90,7 @@ test('the tap itself does no harm: unchanged, the pairing succeeds', async () =>
 
 test('a relay with a TLS certificate of its own gets nowhere, though it passes every byte on', async () => {
   const house = await openTlsHouse();
-  const { certificatePem: cert, privateKeyPem: key } = await makeListenerCredential(Date.now());
+  const { certificatePem: cert, privateKeyPem: key } = await (await createThrowawayCa(Date.now)).listenerCredential();
   const sockets: TLSSocket[] = [];
   const relay = createServer({ cert, key, ALPNProtocols: ['palyra-pairing'] }, (front) => {
     const to = { host: '127.0.0.1', port: house.listener.port, rejectUnauthorized: false };

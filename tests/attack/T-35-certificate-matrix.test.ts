@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { createServer } from 'node:https';
-import { clientTlsOptions } from '@palyra/identity';
+import { clientTlsOptions, issueListenerCredential, type ListenerCredential, type TlsIdentity } from '@palyra/identity';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   type CertificateCases,
@@ -103,12 +103,16 @@ test('over HTTP/2 each request is admitted by itself, and a revocation ends the 
   await closed;
 });
 
-test('a device cannot pose as the daemon, though the same authority signed for both', async () => {
-  const device = await house.letIn('mallory', 'agent');
-  const client = await house.letIn('laptop-3', 'operator');
-  const server = createServer({ key: device.tls.key, cert: device.tls.certificate }, (_request, response) =>
-    response.end('hello'),
-  );
+test.each([
+  ['a device', 'laptop-3', async () => ofDevice((await house.letIn('mallory', 'agent')).tls)],
+  [
+    'a pairing listener',
+    'laptop-4',
+    async () => ofListener(await issueListenerCredential(house.authority, '127.0.0.1')),
+  ],
+])('%s cannot pose as the daemon, though the same authority signed for both', async (_who, laptop, makeTls) => {
+  const client = await house.letIn(laptop, 'operator');
+  const server = createServer(await makeTls(), (_request, response) => response.end('hello'));
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as { port: number };
   try {
@@ -118,3 +122,11 @@ test('a device cannot pose as the daemon, though the same authority signed for b
     server.closeAllConnections();
   }
 });
+
+function ofDevice({ key, certificate: cert }: TlsIdentity) {
+  return { key, cert };
+}
+
+function ofListener({ privateKeyPem: key, certificatePem: cert }: ListenerCredential) {
+  return { key, cert };
+}

@@ -9,11 +9,12 @@ import {
   createThrottle,
   ENROLMENT_PATH,
   type NewToken,
+  openRegistry,
   openTokens,
   type Peer,
   type Tokens,
 } from '@palyra/identity';
-import { reveal } from '@palyra/primitives';
+import { createIdSource, reveal } from '@palyra/primitives';
 import { statement } from '@palyra/storage';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runInProcess } from '../e2e/cli-in-process.ts';
@@ -184,6 +185,39 @@ test('guesses are slowed down, from loopback too, and shut nobody else out', asy
   house.clock.aheadMs = 50_000;
   expect(await admit(good)).toMatchObject({ kind: 'admitted' });
   house.clock.aheadMs = 0;
+});
+
+test('guesses that come at once are counted before any of them is looked up', async () => {
+  const by = await maker('operator', ['operator']);
+  const good = reveal((await tokens.create(access(by))).text);
+  const throttled = openTokens({ ...house, throttle: createThrottle({ now: () => 0 }) });
+  const admit = async (text: string) => {
+    const answer = await throttled.admit({ text, address: LOOPBACK, action: 'tool.execute' });
+    return answer.kind === 'refused' ? answer.code : answer.kind;
+  };
+  // Of one that is right, as many as there are: those that are not yet known do not count against it.
+  expect(await admit(good)).toBe('admitted');
+  expect(new Set(await Promise.all(Array.from({ length: 50 }, () => admit(good))))).toEqual(new Set(['admitted']));
+
+  const ids = createIdSource();
+  const guesses = Array.from(
+    { length: 200 },
+    (_guess, at) => `palyra_at_${ids.newId('token')}_${`${at}`.padEnd(43, 'A')}`,
+  );
+  const answers = await Promise.all(guesses.map(admit));
+  expect(answers.filter((answer) => answer === 'bad_token')).toHaveLength(10);
+  expect(answers.filter((answer) => answer === 'throttled')).toHaveLength(190);
+});
+
+test('T-32: where the journal cannot say it, no token is made and none is revoked', async () => {
+  const by = await maker('operator', ['operator']);
+  const { token } = await tokens.create(access(by, { name: 'kept' }));
+  const commit = () => Promise.reject(new Error('The journal does not answer.'));
+  const mute = openTokens({ ...house, registry: openRegistry({ database: house.database, commit }) });
+  await expect(mute.create(access(by, { name: 'unrecorded' }))).rejects.toThrow('does not answer');
+  await expect(mute.revoke({ token: token.id, by: 'user:ada' })).rejects.toThrow('does not answer');
+  const found = (await tokens.list()).filter(({ name }) => ['kept', 'unrecorded'].includes(name));
+  expect(found.map(({ name, revokedAt }) => [name, revokedAt])).toEqual([['kept', null]]);
 });
 
 test('an enrolment token lets in as many devices as it says, also when they come at once, under its own principal', async () => {

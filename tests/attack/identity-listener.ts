@@ -3,12 +3,14 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import {
   type CertificateAuthority,
+  type ConnectionEnded,
   createPeerGuard,
   createRenewalEndpoint,
   createServerCertificate,
   type DeviceKind,
   guardListener,
   guardRequests,
+  type HandshakeThrottle,
   IDENTITY_MIGRATIONS,
   type IdentitySchema,
   type PeerGuard,
@@ -36,6 +38,7 @@ export interface ListenerOptions {
   readonly tls?: Partial<ReturnType<typeof serverTlsOptions>>;
   readonly recheckMs?: number;
   readonly patienceMs?: number;
+  readonly handshakes?: HandshakeThrottle;
 }
 
 interface House {
@@ -46,7 +49,7 @@ interface House {
 
 export async function listenIn(
   { authority, registry, clock }: House,
-  { kinds, tls = {}, recheckMs, patienceMs }: ListenerOptions = {},
+  { kinds, tls = {}, recheckMs, patienceMs, handshakes }: ListenerOptions = {},
 ): Promise<HouseListener> {
   const ended: string[] = [];
   const options = kinds === undefined ? {} : { kinds };
@@ -71,7 +74,8 @@ export async function listenIn(
   const server = createServer({ ...serverTlsOptions(certificate.current()), ...tls }, handler);
   // What ends a connection here is the guard, and not that nobody has spoken for five seconds.
   server.keepAliveTimeout = 0;
-  guardListener(server, { guard, options, ended: ({ why }) => void ended.push(why.code) });
+  const told = ({ why }: Parameters<ConnectionEnded>[0]) => void ended.push(why.code);
+  guardListener(server, { guard, options, ended: told, ...(handshakes === undefined ? {} : { handshakes }) });
   if (Object.keys(tls).length === 0) certificate.attach(server);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -22,6 +22,7 @@ import {
   serverTlsOptions,
   type Throttle,
   tokenServerTlsOptions,
+  withAnswerHeaders,
 } from '@palyra/identity';
 import type { Attempted, RequestOnce } from './certificate-matrix.ts';
 import { freshKey, type IdentityHouse } from './identity-house.ts';
@@ -41,7 +42,7 @@ export async function http2Listener(
 ): Promise<MatrixListener> {
   const guard = await createPeerGuard(house);
   const certificate = await createServerCertificate(house);
-  const tls = serverTlsOptions(certificate.current());
+  const tls = { ...serverTlsOptions(certificate.current()), allowHTTP1: true };
   const server = createSecureServer(tls, guardRequests(handler, { guard, options }) as never);
   guardListener(server, { guard, options });
   certificate.attach(server);
@@ -73,10 +74,11 @@ export async function enrolmentListener(
   const certificate = await createServerCertificate(house);
   const tokens = openTokens({ ...house, ...(throttle === undefined ? {} : { throttle }) });
   const enrol = createEnrolmentEndpoint(tokens);
-  const server = createHttpsServer(tokenServerTlsOptions(certificate.current()), (incoming, response) => {
+  const handler = withAnswerHeaders((incoming, response) => {
     if (incoming.url === ENROLMENT_PATH || incoming.url === RENEWAL_PATH) return void enrol(incoming, response);
     response.writeHead(404).end();
   });
+  const server = createHttpsServer(tokenServerTlsOptions(certificate.current()), handler);
   certificate.attach(server);
   return listening(server);
 }

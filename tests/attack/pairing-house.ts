@@ -9,7 +9,6 @@ import {
   type JoinedDevice,
   type JoinInput,
   joinDevice,
-  makeListenerCredential,
   makeRequest,
   type NewInvitation,
   openPairingListener,
@@ -128,7 +127,7 @@ export async function openTlsHouse(
   options: HouseOptions = {},
 ): Promise<House & { readonly listener: PairingListener }> {
   const house = await openHouse(options);
-  const credential = await makeListenerCredential(Date.now());
+  const credential = await house.ca.listenerCredential();
   const deps = { ...house.host, caPem: house.ca.caPem, credential };
   const listener = await openPairingListener(deps, { host: '127.0.0.1', port: 0 });
   return { ...house, listener, invite: (terms = {}) => listener.invite({ kind: 'agent', name: 'runner', ...terms }) };

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
-import type { IssuePairedCertificate } from '@palyra/identity';
+import type { IssuePairedCertificate, ListenerCredential } from '@palyra/identity';
 import { createIdSource, type Sha256Hex, sha256Hex } from '@palyra/primitives';
 import {
   makeAuthorityCertificate,
@@ -14,6 +14,8 @@ export interface ThrowawayCa {
   /** SHA-256 of its certificate. */
   readonly ca: Sha256Hex;
   readonly issue: IssuePairedCertificate;
+  /** For a listener on the loopback interface. */
+  listenerCredential(): Promise<ListenerCredential>;
   /** What was asked for and granted, in order. */
   readonly requests: Parameters<IssuePairedCertificate>[0][];
 }
@@ -29,6 +31,21 @@ export async function createThrowawayCa(now: () => number): Promise<ThrowawayCa>
     caPem,
     ca: sha256Hex(new X509Certificate(caPem).raw),
     requests,
+    async listenerCredential() {
+      const own = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      const publicKey = own.publicKey.export({ type: 'spki', format: 'der' });
+      const certificatePem = await makeCertificate(
+        {
+          commonName: 'listener',
+          publicKey,
+          purpose: 'server',
+          names: [{ type: 'ip', value: '127.0.0.1' }],
+          ...life,
+        },
+        { certificate: caPem, privateKey },
+      );
+      return { certificatePem, privateKeyPem: own.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string };
+    },
     async issue(asked) {
       const publicKey = await readSigningRequest(asked.csrDer);
       const device = asked.device ?? ids.newId('device');

@@ -95,7 +95,7 @@ test('a home is made once, and made whole again when something is missing', asyn
   });
 });
 
-test('devices and tokens, in a home whose journal records what is done to devices', async () => {
+test('devices and tokens, in a home whose journal records what is done to them', async () => {
   mkdirSync(home, { mode: 0o700 });
   await withJournal(home, async () => undefined);
   const { credentials } = (await json('init')) as { credentials: { device_id: string }[] };
@@ -124,6 +124,9 @@ test('devices and tokens, in a home whose journal records what is done to device
     token: { revoked_at: expect.any(String) },
   });
   expect((await palyra(['token', 'list'])).out).toContain('revoked');
+  expect(await json('ca', 'roll')).toMatchObject({ step: 'prepared' });
+  const rolled = await palyra(['journal', 'show', '--kind', 'authority.changed', '--json']);
+  expect(rolled.out).toMatch(/"authority":"[0-9a-f]{64}".*"change":"prepared"/);
   expect(await json('device', 'revoke', agent, '--yes', '--reason', 'lost')).toMatchObject({
     exit: 0,
     device: { revoked: { reason: 'lost' } },
@@ -133,6 +136,14 @@ test('devices and tokens, in a home whose journal records what is done to device
     '"change":"roles_changed"',
     '"change":"revoked"',
   ]);
+  const tokenEntries = await palyra(['journal', 'show', '--kind', 'token.changed', '--json']);
+  expect(
+    tokenEntries.out
+      .match(/"change":"\w+"|"purpose":"\w+"/g)
+      ?.join(' ')
+      .replaceAll(/"(?:\w+":")?/g, ''),
+  ).toBe('created enrolment created access revoked enrolment');
+  expect(tokenEntries.out).not.toContain(text.slice(-43));
   expect(await json('verify')).toMatchObject({ exit: 0 });
   expect(await json('init')).toMatchObject({ credentials: [{ change: 'kept' }, { change: 'created' }] });
   const whole = await palyra(['journal', 'show', '--kind', 'device.changed', '--json']);

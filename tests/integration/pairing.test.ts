@@ -189,7 +189,7 @@ test.each([
   let shown = '';
   const onShown = (text: string) => {
     shown += text;
-    const found = /palyra device join (\S+)\n.*PIN there: +(\d{4} \d{4})/.exec(shown);
+    const found = /palyra device join (\S+)\n[\s\S]*PIN there:[\s\S]* {2}(\d{4} \d{4})\n/.exec(shown);
     if (found !== null) seen.resolve(found.slice(1));
     if (text.includes('Type yes')) stdin.write(`${answer}\n`);
   };
@@ -198,8 +198,8 @@ test.each([
   const joined = await runJoin([address, '--name', 'laptop'], pin);
   expect([joined.exit, await host.exit]).toEqual([exit, exit]);
   expect(joined.err === '' ? 'nothing' : JSON.parse(joined.err).error.code).toBe(code);
-  const rows = ['name               desk', 'kind               agent', 'address            127.0.0.1'];
-  for (const row of [...rows, 'calls itself       laptop']) expect(shown).toContain(row);
+  const rows = ['name          desk', 'kind          agent', 'address       127.0.0.1'];
+  for (const row of [...rows, 'calls itself  laptop']) expect(shown).toContain(row);
   expect(shown).toMatch(/[█▀▄]{20}/);
   expect(existsSync(join(parent, 'device', 'identity', 'joined'))).toBe(answer === 'yes');
 });

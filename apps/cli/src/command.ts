@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { EnvironmentVariables } from '@palyra/config';
 import type { ExitCode } from './exit-codes.ts';
+import type { CodeAndText } from './render/code-layout.ts';
 import type { Paint } from './render/paint.ts';
 
 /** The headings of `palyra --help`, in its order. */
@@ -100,8 +101,12 @@ export interface Terminal {
   progress(line: string): void;
   /** Stays on the screen, above progress and questions. */
   show(text: string): void;
+  /** The same with a code of blocks beside or above it. False, and nothing is shown, where there is no room for all of it. */
+  showCode(shown: CodeAndText): boolean;
   /** One line of answer; empty when nobody can type one, or nobody needs it any more. */
   ask(question: string, signal?: AbortSignal): Promise<string>;
+  /** The same for a secret, of which nothing is shown; or nothing of what comes after a mark. */
+  askHidden(question: string, shownUntil?: string): Promise<string>;
 }
 
 /** One outcome, told to a program or to a person: a command never prints by itself. */

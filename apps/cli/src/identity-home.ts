@@ -86,19 +86,16 @@ interface Modules {
 export async function openRecorded(place: HomeJournal, { identity, journal }: Modules): Promise<OpenedIdentityHome> {
   if (!journal.hadLog(place)) return identity.openIdentityHome(place, { logger: SILENT });
   const writer = await journal.openHomeForWriting(place, SILENT);
-  const commit = recordIn(writer.journal, journal);
+  const commit = recordIn(writer.journal, { identity, journal });
   return { registry: identity.registryOn(writer.database, { commit }), close: () => writer.close() };
 }
 
 type JournalOfHome = Awaited<ReturnType<JournalModule['openHomeForWriting']>>['journal'];
 
-function recordIn(log: JournalOfHome, { parseActor }: JournalModule): CommitIdentity {
+function recordIn(log: JournalOfHome, { identity, journal: { parseActor } }: Modules): CommitIdentity {
   return async ({ steps, notifications = [] }, events) => {
     const [first] = events;
-    const drafts = events.map(({ device, change, deviceKind, certificate }) => ({
-      kind: 'device.changed' as const,
-      data: { device_id: device, change, kind: deviceKind, ...(certificate === undefined ? {} : { certificate }) },
-    }));
+    const drafts = events.map(identity.identityEntryOf);
     const outcome = await log.append(parseActor(first?.by ?? ''), drafts, { steps, notifications });
     return outcome.kind === 'appended' ? { kind: 'committed' } : { kind: 'conflict', step: outcome.step };
   };

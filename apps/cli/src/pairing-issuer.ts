@@ -1,5 +1,5 @@
 import { networkInterfaces } from 'node:os';
-import type { DeviceKind, FindDevice, IssuePairedCertificate } from '@palyra/identity';
+import type { DeviceKind, FindDevice, IssuePairedCertificate, ListenerCredential } from '@palyra/identity';
 import { parseId, type Sha256Hex, sha256Hex } from '@palyra/primitives';
 import type { CommandContext } from './command.ts';
 import { type OperatorContext, openAsOperator } from './identity-home.ts';
@@ -10,6 +10,8 @@ export interface PairingIssuer {
   readonly caPem: string;
   readonly issue: IssuePairedCertificate;
   readonly findDevice: FindDevice;
+  /** For the listener at this address. */
+  listenerCredential(address: string): Promise<ListenerCredential>;
   /** Whose device it will be. */
   principalOf(request: { readonly kind: DeviceKind; readonly name: string }): string;
   close(): Promise<void>;
@@ -28,6 +30,7 @@ export const openPairingIssuer: OpenPairingIssuer = async (context, principal) =
     return {
       caPem: authority.bundle(),
       principalOf: ownerOf,
+      listenerCredential: (address) => identity.issueListenerCredential(authority, address),
       async issue({ csrDer, kind, name, address, device }) {
         const known = device === undefined ? undefined : parseId('device', device);
         const found = known === undefined ? undefined : await registry.find(known);

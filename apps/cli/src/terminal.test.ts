@@ -10,7 +10,7 @@ test('progress does not wipe away a question that waits for its answer', async (
   };
   const stderr = Object.assign(new Writable({ write }), { isTTY: true });
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
-  const opened = openTerminal({ stderr, signal: new AbortController().signal, openStdin: () => stdin });
+  const opened = openTerminal({ stderr, signal: new AbortController().signal, variables: {}, openStdin: () => stdin });
   const answer = opened?.terminal.ask('Shall it join? Type yes: ');
   opened?.terminal.progress('192.0.2.9 has connected.');
   stdin.write('yes\n');

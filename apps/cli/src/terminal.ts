@@ -1,12 +1,17 @@
 import { createInterface } from 'node:readline/promises';
-import type { Readable, Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
+import type { WriteStream } from 'node:tty';
 import type { Terminal } from './command.ts';
+import { type Keyboard, readHidden } from './read-hidden.ts';
+import { layOutCode } from './render/code-layout.ts';
+import { choosePaint, type PaintChoice } from './render/paint.ts';
 import { safeText } from './render/safe-text.ts';
 
 interface TerminalProcess {
-  readonly stderr: Writable & { readonly isTTY?: boolean };
+  readonly stderr: Writable & Partial<Pick<WriteStream, 'isTTY' | 'columns' | 'rows'>>;
   readonly signal: AbortSignal;
-  openStdin(): Readable & { readonly isTTY?: boolean };
+  readonly variables: PaintChoice['variables'];
+  openStdin(): Keyboard & { readonly isTTY?: boolean };
 }
 
 export interface OpenedTerminal {
@@ -15,11 +20,11 @@ export interface OpenedTerminal {
   clear(): void;
 }
 
-const COLUMNS = 79;
+const COLUMNS = 80;
 const START_OF_LINE = '\r\u001B[K';
 
 /** Undefined when standard error is not a terminal: then nobody sees progress, and nobody is asked. */
-export function openTerminal({ stderr, signal, openStdin }: TerminalProcess): OpenedTerminal | undefined {
+export function openTerminal({ stderr, signal, variables, openStdin }: TerminalProcess): OpenedTerminal | undefined {
   if (stderr.isTTY !== true) return undefined;
   let isShown = false;
   let isAsking = false;
@@ -46,6 +51,18 @@ export function openTerminal({ stderr, signal, openStdin }: TerminalProcess): Op
       lines.close();
     }
   };
+  const askHidden = async (question: string, shownUntil?: string): Promise<string> => {
+    clear();
+    const stdin = openStdin();
+    if (stdin.isTTY !== true) return '';
+    isAsking = true;
+    const interrupt = () => void process.kill(process.pid, 'SIGINT');
+    const mark = shownUntil === undefined ? {} : { shownUntil };
+    return readHidden({ question: safeText(question), stdin, stderr, signal, interrupt, ...mark }).finally(() => {
+      isAsking = false;
+    });
+  };
+  const paint = choosePaint({ isTerminal: true, variables });
   return {
     clear,
     terminal: {
@@ -53,13 +70,25 @@ export function openTerminal({ stderr, signal, openStdin }: TerminalProcess): Op
         // SECURITY: T-08 — whoever can cause a line of progress must not wipe away the question that is waiting.
         if (isAsking) return;
         isShown = true;
-        stderr.write(`${START_OF_LINE}${safeText(line).slice(0, COLUMNS)}`);
+        // The last column stays free: a line that wraps cannot be taken away again.
+        stderr.write(`${START_OF_LINE}${safeText(line).slice(0, (stderr.columns || COLUMNS) - 1)}`);
       },
       show(text) {
         clear();
         stderr.write(`${safeText(text)}\n`);
       },
+      showCode(shown) {
+        const { columns = 0, rows = 0 } = stderr;
+        const lines = layOutCode(shown, columns > 0 && rows > 0 ? { columns, rows } : undefined);
+        if (lines === undefined) return false;
+        clear();
+        for (const { code, text } of lines) {
+          stderr.write(`${code === '' ? '' : paint('code', safeText(code))}${safeText(text)}\n`);
+        }
+        return true;
+      },
       ask,
+      askHidden,
     },
   };
 }

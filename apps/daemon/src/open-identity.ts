@@ -4,6 +4,7 @@ import {
   type CommitIdentity,
   createThrottle,
   type IdentitySchema,
+  identityEntryOf,
   openAuthority,
   openRegistry,
   openTokens,
@@ -43,10 +44,7 @@ export function openIdentity({ home, database, journal, clock }: IdentityDeps): 
 /** SECURITY: T-32 — a change of devices and what the journal says about it are one commit. */
 function commitRecorded(journal: Pick<Journal, 'append'>): CommitIdentity {
   return async ({ steps, notifications = [] }, events) => {
-    const drafts = events.map(({ device, change, deviceKind, certificate }) => ({
-      kind: 'device.changed' as const,
-      data: { device_id: device, change, kind: deviceKind, ...(certificate === undefined ? {} : { certificate }) },
-    }));
+    const drafts = events.map(identityEntryOf);
     const actor = parseActor(actorOf(events[0]?.by));
     const outcome = await journal.append(actor, drafts, { steps, notifications });
     return outcome.kind === 'appended' ? { kind: 'committed' } : { kind: 'conflict', step: outcome.step };

@@ -51,7 +51,7 @@ export const IDENTITY_REFUSALS = {
   bad_token: 'There is no such token, or it has run out or was revoked.',
   out_of_scope: 'The token is not for this.',
   used_up: 'The token was used as often as it may be.',
-  throttled: 'There were too many failures from here of late.',
+  throttled: 'There were too many failures or requests from here of late.',
 } as const;
 
 export type IdentityRefusal = keyof typeof IDENTITY_REFUSALS;

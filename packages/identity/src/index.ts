@@ -7,7 +7,7 @@ export {
   type IssuedCertificate,
   openAuthority,
 } from './ca/open-authority.ts';
-export { type RollOverOptions, type RollOverStep, rollOver } from './ca/roll-over.ts';
+export { type RollOverOptions, type RollOverStep, rollOver, type TakenStep } from './ca/roll-over.ts';
 export { type RollOverState, rollOverState } from './ca/roll-over-state.ts';
 export {
   type CertificateFiles,
@@ -82,6 +82,7 @@ export {
   renderAddress,
   renderJoinUrl,
 } from './pairing/join-url.ts';
+export { issueListenerCredential, type ListenerCredential } from './pairing/listener-credential.ts';
 export { PAIRING_ERRORS, PairingError, type PairingErrorCode } from './pairing/pairing-error.ts';
 export {
   openPairingListener,
@@ -99,7 +100,12 @@ export {
   type Revocation,
   type RevocationReason,
 } from './registry/device.ts';
-export type { CommitIdentity, IdentityEvent } from './registry/identity-record.ts';
+export {
+  type CommitIdentity,
+  type IdentityEntry,
+  type IdentityEvent,
+  identityEntryOf,
+} from './registry/identity-record.ts';
 export { IDENTITY_MIGRATIONS, type IdentitySchema } from './registry/identity-schema.ts';
 export {
   type IssueCertificate,
@@ -127,7 +133,12 @@ export {
 } from './signing/verify-passkey.ts';
 export { createSignatureVerifier, type VerifySignature } from './signing/verify-signature.ts';
 export { type ConnectionEnded, type GuardedListener, guardListener } from './tls/guard-listener.ts';
-export { type GuardedHandler, guardRequests } from './tls/guard-requests.ts';
+export { type GuardedHandler, guardRequests, withAnswerHeaders } from './tls/guard-requests.ts';
+export {
+  createHandshakeThrottle,
+  type HandshakeLimits,
+  type HandshakeThrottle,
+} from './tls/handshake-throttle.ts';
 export type { Admission, Peer } from './tls/peer.ts';
 export {
   type AdmitOptions,
@@ -149,7 +160,7 @@ export {
 export type { CreatedToken, NewToken } from './tokens/create-token.ts';
 export { createEnrolmentEndpoint, ENROLMENT_PATH } from './tokens/enrolment-endpoint.ts';
 export { openTokens, type TokenPeer, type Tokens } from './tokens/open-tokens.ts';
-export { type Attempt, createThrottle, type Throttle } from './tokens/throttle.ts';
+export { type Attempt, createThrottle, type Throttle, type Trying } from './tokens/throttle.ts';
 export type { Token } from './tokens/token.ts';
 export { TOKEN_ACTIONS } from './tokens/token-actions.ts';
-export { type MadeRequest, makeListenerCredential, makeRequest } from './x509/make-request.ts';
+export { type MadeRequest, makeRequest } from './x509/make-request.ts';

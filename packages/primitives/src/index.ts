@@ -19,3 +19,4 @@ export {
   type LogLevel,
   STANDARD_ERROR,
 } from './logger.ts';
+export { processPlace, processStart } from './process-start.ts';

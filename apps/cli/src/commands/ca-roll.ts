@@ -20,12 +20,17 @@ export const caRoll: CommandDefinition = {
   ],
   async run({ options }, context) {
     return asOperator(context, 'admin', async (found) => {
-      const { home, identity, warnings } = found;
+      const { home, identity, registry, operator, warnings } = found;
       const isUrgent = options['urgent'] === true;
       const explanation =
         'The present authority will count for nothing: every other device is shut out until it is paired or renewed here.';
       if (isUrgent) await confirm({ explanation, isGiven: options['yes'] === true }, context);
-      const step = await identity.rollOver(home.identity, { isUrgent, isWanted: true });
+      const step = await identity.rollOver(home.identity, {
+        isUrgent,
+        isWanted: true,
+        taken: (taken) =>
+          registry.context.commit({ steps: [] }, [{ kind: 'authority', ...taken, by: operator.principal }]),
+      });
       // The two of this home hear of it at once, or after an urgent one they could talk to nobody.
       const renewed = step === 'nothing due' ? [] : await renewLocal(found);
       const output = authorityOutput(identity.openAuthority(home.identity).trusted(), identity);

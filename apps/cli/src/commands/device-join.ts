@@ -33,7 +33,7 @@ export const deviceJoin: CommandDefinition = {
     const files = findJoined(home.identity, { again: options['again'] === true });
     const answers = createAnswers(context);
     const target = identity.parseJoinTarget(
-      typed === undefined || typed === '-' ? await answers.next('Join URL or HOST:PORT: ') : typed,
+      typed === undefined || typed === '-' ? await answers.next('Join URL or HOST:PORT: ', '#') : typed,
     );
     const input: JoinInput = {
       ...(await proofOf(target, answers, identity)),
@@ -69,17 +69,17 @@ function refuseSecret(typed: string | undefined): void {
 }
 
 interface Answers {
-  /** What a person types, or the next line of standard input. */
-  next(question: string): Promise<string>;
+  /** What a person types, or the next line of standard input. On the screen nothing of it is seen, or what comes before the mark. */
+  next(question: string, shownUntil?: string): Promise<string>;
 }
 
 function createAnswers(context: CommandContext): Answers {
   let lines: string[] | undefined;
   return {
-    async next(question) {
+    async next(question, shownUntil) {
       const { terminal } = context;
       const isTyped = terminal !== undefined && Object(context.openStdin()).isTTY === true;
-      if (isTyped) return (await terminal.ask(question)).trim();
+      if (isTyped) return (await terminal.askHidden(question, shownUntil)).trim();
       lines ??= Buffer.from(await readStdin(context))
         .toString('utf8')
         .split(/\r?\n/);

@@ -130,7 +130,11 @@ async function hostForPerson(plan: Plan, terminal: Terminal, means: Means): Prom
     confirm,
     onProgress,
     async onInvited(hosted) {
-      terminal.show(await invitationText(hosted));
+      const code = await qrCodeOf(hosted.url);
+      const texts = [' ', '\n  '].map((gap) => `Scan it, or run on the device:\n\n${invitationText(hosted, gap)}`);
+      if (terminal.showCode({ code, texts })) return;
+      const instead = 'Or paste this URL there, instead of both.\nThe window is too small for its QR code.';
+      terminal.show(`Run on the device:\n\n${invitationText(hosted, ' ')}\n\n${instead}\n\n${hosted.url}\n`);
     },
   });
 }
@@ -194,7 +198,7 @@ async function open(plan: Plan, { issuer, identity }: Means, watch: Watch): Prom
     {
       ...watch,
       ...issuer,
-      credential: await identity.makeListenerCredential(systemClock.now(), plan.address),
+      credential: await issuer.listenerCredential(plan.address),
       clock: systemClock,
       randomBytes: secureRandomBytes,
       deadlines: identity.DEADLINES,
@@ -208,23 +212,27 @@ async function open(plan: Plan, { issuer, identity }: Means, watch: Watch): Prom
   return { listener, invitation, address: identity.renderAddress(address), url };
 }
 
-async function invitationText({ invitation, address, url }: Hosted): Promise<string> {
+/** Narrow, so that it has room beside the code; more so with a line's end as the gap. */
+function invitationText({ invitation, address }: Hosted, gap: string): string {
   const pin = reveal(invitation.pin);
   return [
-    await qrCodeOf(url),
-    `Scan it, or run this on the device:   palyra device join ${address}`,
-    `and type this PIN there:              ${pin.slice(0, 4)} ${pin.slice(4)}`,
+    `  palyra device join${gap}${address}`,
     '',
-    `It is good for one device, ten minutes and five tries.`,
+    'and type this PIN there:',
+    '',
+    `  ${pin.slice(0, 4)} ${pin.slice(4)}`,
+    '',
+    'Good for one device, ten minutes',
+    'and five tries.',
   ].join('\n');
 }
 
 function questionOf(request: PairingRequest, principal: string, { shownName }: IdentityModule): string {
   const { name, kind, ownName, address, key, device } = request;
-  const replacing = device === undefined ? '' : `\n  in the place of    ${device}`;
+  const replacing = device === undefined ? '' : `\n  replaces      ${device}`;
   return (
-    `A device has proven the PIN or the code:\n  name               ${shownName(name)}\n  kind               ${kind}\n` +
-    `  whose              ${principal}\n  address            ${address}\n  calls itself       ${shownName(ownName)}\n  key                ${key}${replacing}\n` +
+    `A device has proven the PIN or the code:\n  name          ${shownName(name)}\n  kind          ${kind}\n` +
+    `  whose         ${principal}\n  address       ${address}\n  calls itself  ${shownName(ownName)}\n  key           ${key}${replacing}\n` +
     'Shall it join? Type yes: '
   );
 }

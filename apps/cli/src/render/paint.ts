@@ -1,6 +1,6 @@
 import { styleText } from 'node:util';
 
-type Style = 'title' | 'name' | 'faint' | 'error' | 'warning' | 'fix';
+type Style = 'title' | 'name' | 'faint' | 'error' | 'warning' | 'fix' | 'code';
 
 /** Marks a text by what it is, not by how it looks; without colour it returns the text itself. */
 export type Paint = (style: Style, text: string) => string;
@@ -12,6 +12,8 @@ const FORMATS = {
   error: ['red', 'bold'],
   warning: ['yellow', 'bold'],
   fix: ['green', 'bold'],
+  // Light on dark on every screen: not all readers know what to do with a code that is the other way round.
+  code: ['whiteBright', 'bgBlack'],
 } as const;
 
 export const plainPaint: Paint = (_style, text) => text;

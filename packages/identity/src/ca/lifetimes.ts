@@ -17,6 +17,9 @@ export const DEFAULT_LIFETIMES: Lifetimes = {
   rollOverMs: 90 * DAY_MS,
 };
 
+/** Longer than any invitation. Programs that know a server by its host name alone would take it for palyrad's for so long. */
+export const PAIRING_CERTIFICATE_MS: number = 30 * 60_000;
+
 /** Before a certificate begins: clocks of devices differ, and one that is behind must be able to use what it was given. */
 export const CLOCK_SKEW_MS: number = 5 * 60_000;
 

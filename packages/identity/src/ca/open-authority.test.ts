@@ -6,6 +6,7 @@ import { createIdSource } from '@palyra/primitives';
 import { createFakeClock } from '@palyra/testkit';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createDeviceKey } from '../keys/device-key.ts';
+import { issueListenerCredential } from '../pairing/listener-credential.ts';
 import { DAY_MS, renewalDueAt } from './lifetimes.ts';
 import { createAuthority, openAuthority } from './open-authority.ts';
 import { rollOver } from './roll-over.ts';
@@ -41,6 +42,28 @@ test('an authority signs leaves of a week for clients and for servers, and lives
   expect([server.ca, server.keyUsage]).toEqual([false, ['1.3.6.1.5.5.7.3.1']]);
   expect(server.checkHost('localhost')).toBe('localhost');
   expect(server.checkIP('127.0.0.1')).toBe('127.0.0.1');
+});
+
+test('a pairing listener has a certificate of half an hour, for its address and not for palyrad', async () => {
+  const authority = await createAuthority(home, { clock });
+  const named = async (address: string) => {
+    const { certificatePem } = await issueListenerCredential(authority, address);
+    return new X509Certificate(certificatePem);
+  };
+  const certificate = await named('192.0.2.7');
+  const [current] = authority.trusted();
+  expect(current === undefined || certificate.verify(current.certificate.publicKey)).toBe(true);
+  expect(certificate.validToDate.getTime()).toBe(clock.now() + 1_800_000);
+  expect([certificate.keyUsage, certificate.subjectAltName]).toEqual([
+    ['1.3.6.1.5.5.7.3.1'],
+    'IP Address:192.0.2.7, URI:palyra://pairing',
+  ]);
+  const others = await Promise.all(['build-03.lan', 'fe80::1%eth0', 'no host'].map(named));
+  expect(others.map(({ subjectAltName }) => subjectAltName)).toEqual([
+    'DNS:build-03.lan, URI:palyra://pairing',
+    'URI:palyra://pairing',
+    'URI:palyra://pairing',
+  ]);
 });
 
 test('there is one, and what is damaged is not taken for none', async () => {

@@ -5,10 +5,10 @@ import { type Clock, systemClock } from '@palyra/primitives';
 import { IdentityError } from '../identity-error.ts';
 import { createPrivateFile, ensurePrivateDirectory, fileStamp, readPrivateFile } from '../keys/private-files.ts';
 import { fingerprintOf, type TrustedAuthority } from '../x509/certificate-facts.ts';
-import { type DeviceNames, deviceUris, SERVER_URI } from '../x509/certificate-names.ts';
+import { type DeviceNames, deviceUris, PAIRING_URI, SERVER_URI } from '../x509/certificate-names.ts';
 import type { CertificateDraft, SubjectName } from '../x509/make-certificates.ts';
 import { type Authority, type AuthorityFile, keyFileOf, openAuthorityFile } from './authority-file.ts';
-import { CLOCK_SKEW_MS, DEFAULT_LIFETIMES, type Lifetimes } from './lifetimes.ts';
+import { CLOCK_SKEW_MS, DEFAULT_LIFETIMES, type Lifetimes, PAIRING_CERTIFICATE_MS } from './lifetimes.ts';
 
 /** Signs what this home vouches for, and says whose signatures count. */
 export interface CertificateAuthority {
@@ -19,6 +19,8 @@ export interface CertificateAuthority {
   /** Throws `identity.ca_missing` without the key, `identity.ca_expired`. */
   issueDevice(draft: DeviceNames & WithKey): Promise<IssuedCertificate>;
   issueServer(draft: ServerNames & WithKey): Promise<IssuedCertificate>;
+  /** For a listener of strangers: short, and not palyrad's. */
+  issuePairing(draft: ServerNames & WithKey): Promise<IssuedCertificate>;
 }
 
 export interface WithKey {
@@ -85,10 +87,13 @@ export function openAuthority(identityDirectory: string, options: AuthorityOptio
   const file = openAuthorityFile(authorityDirectory(identityDirectory));
   const { certificateMs } = { ...DEFAULT_LIFETIMES, ...options.lifetimes };
 
-  const issue = async (draft: Omit<CertificateDraft, 'notBefore' | 'notAfter'>): Promise<IssuedCertificate> => {
+  const issue = async (
+    draft: Omit<CertificateDraft, 'notBefore' | 'notAfter'>,
+    lifeMs = certificateMs,
+  ): Promise<IssuedCertificate> => {
     const current = signingAuthority(file, clock);
     const now = clock.now();
-    const notAfter = Math.min(now + certificateMs, current.trustedUntil);
+    const notAfter = Math.min(now + lifeMs, current.trustedUntil);
     // Late: most of those who open an authority sign nothing.
     const { makeCertificate } = await import('../x509/make-certificates.ts');
     const times = { notBefore: now - CLOCK_SKEW_MS, notAfter };
@@ -115,6 +120,17 @@ export function openAuthority(identityDirectory: string, options: AuthorityOptio
         purpose: 'server',
         names: [...hosts.map(asHost), asUrl(SERVER_URI)],
       }),
+    issuePairing: ({ publicKey, hosts }) =>
+      issue(
+        {
+          commonName: 'palyra-pairing',
+          publicKey,
+          purpose: 'server',
+          // SECURITY: T-35 — another name than palyrad's, or whoever got the key of a listener of strangers could pose as it.
+          names: [...hosts.map(asHost), asUrl(PAIRING_URI)],
+        },
+        PAIRING_CERTIFICATE_MS,
+      ),
   };
 }
 

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path';
 import { systemClock } from '@palyra/primitives';
 import { holdDirectory } from '../keys/hold-directory.ts';
 import { checkPrivateDirectory } from '../keys/private-files.ts';
+import type { AuthorityEvent } from '../registry/identity-record.ts';
 import { type Authority, type AuthorityFile, keyFileOf, openAuthorityFile } from './authority-file.ts';
 import { DEFAULT_LIFETIMES } from './lifetimes.ts';
 import { type AuthorityOptions, authorityDirectory, makeAuthority, trustedAt } from './open-authority.ts';
@@ -15,7 +16,12 @@ export interface RollOverOptions extends AuthorityOptions {
   readonly isUrgent?: boolean;
   /** Begin now, though the authority has time left. */
   readonly isWanted?: boolean;
+  /** Told of each step when it is taken, for the journal; nobody else takes one meanwhile. */
+  readonly taken?: (step: TakenStep) => Promise<unknown>;
 }
+
+/** What was done, and about which authority. */
+export type TakenStep = Pick<AuthorityEvent, 'change' | 'authority'>;
 
 /**
  * Changes from one authority to the next in three steps, each when it is due; palyrad looks every hour.
@@ -31,10 +37,28 @@ export async function rollOver(identityDirectory: string, options: RollOverOptio
   file.read();
   checkPrivateDirectory(file.directory);
   return holdDirectory(file.directory, async () => {
+    const before = file.read();
     const step = await takeStep(file, options);
     destroyOtherKeys(file);
+    if (step !== 'nothing due') await tell(step, { before, after: file.read(), options });
     return step;
   });
+}
+
+interface Told {
+  readonly before: readonly Authority[];
+  readonly after: readonly Authority[];
+  readonly options: RollOverOptions;
+}
+
+async function tell(change: TakenStep['change'], { before, after, options }: Told): Promise<void> {
+  const gone = before.filter(({ id }) => !after.some((other) => other.id === id));
+  const about = {
+    prepared: after.filter(({ state }) => state === 'next'),
+    activated: after.filter(({ state }) => state === 'current'),
+    retired: gone,
+  }[change];
+  for (const { id: authority } of about) await options.taken?.({ change, authority });
 }
 
 async function takeStep(file: AuthorityFile, options: RollOverOptions): Promise<RollOverStep> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { processPlace, processStart } from '@palyra/primitives';
 import { IdentityError } from '../identity-error.ts';
 import { createPrivateFile } from './private-files.ts';
 
@@ -15,7 +15,7 @@ const OLD_MS = 600_000;
  */
 export async function holdDirectory<Result>(directory: string, act: () => Promise<Result>): Promise<Result> {
   const own = `${process.pid}-${randomBytes(8).toString('hex')}${CLAIM}`;
-  createPrivateFile(join(directory, own), `${process.pid} ${startOf(process.pid) ?? '-'} ${here()}\n`);
+  createPrivateFile(join(directory, own), `${process.pid} ${processStart(process.pid) ?? '-'} ${processPlace()}\n`);
   try {
     refuseOthers(directory, own);
     return await act();
@@ -37,33 +37,12 @@ function refuseOthers(directory: string, own: string): void {
 function isAbandoned(path: string): boolean {
   try {
     const [, pid, start, where] = /^(\d{1,10}) (\S+) (.*)\n$/.exec(readFileSync(path, 'utf8')) ?? [];
-    if (pid === undefined || start === '-' || where !== here()) return Date.now() - statSync(path).mtimeMs > OLD_MS;
-    return startOf(Number(pid)) !== start;
+    if (pid === undefined || start === '-' || where !== processPlace())
+      return Date.now() - statSync(path).mtimeMs > OLD_MS;
+    return processStart(Number(pid)) !== start;
   } catch {
     // Let go of in this moment.
     return true;
-  }
-}
-
-const START_TIME = 19;
-
-/** In ticks since the machine started: tells a process from a later one with its number. */
-function startOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program comes before, in parentheses, and may hold spaces and parentheses itself.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[START_TIME];
-  } catch {
-    return undefined;
-  }
-}
-
-/** Numbers of processes mean something on one machine, and within one container. */
-function here(): string {
-  try {
-    return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    return hostname();
   }
 }
 

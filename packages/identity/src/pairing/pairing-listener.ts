@@ -7,6 +7,7 @@ import { networkOf } from '../network-of.ts';
 import { createBackOff } from './back-off.ts';
 import { type HostDeps, hostPairing } from './host-pairing.ts';
 import { createInvitationBook, type InvitationBook } from './invitations.ts';
+import type { ListenerCredential } from './listener-credential.ts';
 import { PairingError } from './pairing-error.ts';
 
 /** What TLS calls the protocol, so that neither side takes another server or client for the other one. */
@@ -18,8 +19,8 @@ export const EXPORTER_BYTES = 32;
 export interface PairingListenerDeps extends Omit<HostDeps, 'book' | 'backOff' | 'ca'> {
   /** The CA that issues; the first, where there are several. */
   readonly caPem: string;
-  /** Any certificate does: who the host is, is proven by the secret, not by it. */
-  readonly credential: { readonly certificatePem: string; readonly privateKeyPem: string };
+  /** Devices believe none: who the host is, is proven by the secret. Scanners, and whoever knows the CA, can check it. */
+  readonly credential: ListenerCredential;
 }
 
 export interface PairingPlace {

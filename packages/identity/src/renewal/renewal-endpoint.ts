@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { AppError } from '@palyra/primitives';
-import { IdentityError } from '../identity-error.ts';
+import { IdentityError, refused } from '../identity-error.ts';
+import { createLeakyBuckets } from '../leaky-buckets.ts';
 import type { IssueDeps } from '../registry/issue-device-certificate.ts';
-import { answerJson, type GuardedHandler } from '../tls/guard-requests.ts';
+import { answerJson, answerRefused, type GuardedHandler } from '../tls/guard-requests.ts';
 import { renewDevice } from './renew-device.ts';
 
 /** Where a device asks for its next certificate, over its own mTLS connection. */
@@ -15,10 +16,17 @@ export interface RenewalAnswer {
 
 const MAX_BODY_BYTES = 16 * 1024;
 
+/** So many for one device, and one more for each of these: a device that is due again and again asks seven times in two hours. */
+const RENEWALS = { capacity: 10, refillMs: 10 * 60_000 } as const;
+
 /** `{"csr": BASE64}` in, `RenewalAnswer` out. For `guardRequests`, at `RENEWAL_PATH`: who asks is who the connection proved, whatever the body says. */
 export function createRenewalEndpoint(deps: IssueDeps): GuardedHandler {
+  const asked = createLeakyBuckets(deps.registry.context.clock, RENEWALS);
   return async (request, response, peer) => {
     if (request.method !== 'POST') return answerJson(response, 405, failure('Only POST is answered here.'));
+    // SECURITY: T-39 — each renewal is signed by the authority and entered in the journal, for good; failures cost as much.
+    if (asked.isFull(peer.device)) return answerRefused(response, refused('throttled'));
+    asked.spend(peer.device);
     const csrDer = await readRequest(request);
     if (csrDer === undefined) return answerJson(response, 400, failure('The body is {"csr": BASE64}.'));
     try {

@@ -23,17 +23,26 @@ export function guardRequests(
   { guard, options = {} }: { readonly guard: PeerGuard; readonly options?: AdmitOptions },
 ): (request: IncomingMessage, response: ServerResponse) => void {
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    for (const [name, value] of Object.entries(ANSWER_HEADERS)) response.setHeader(name, value);
     const admission = await guard.admit(request.socket as unknown as PeerSocket, options);
     if (admission.kind === 'refused') return answerRefused(response, admission);
     await handler(request, response, admission.peer);
   };
-  return (request, response) => {
+  return withAnswerHeaders((request, response) => {
     handle(request, response).catch(() => {
       // The handler's fault: said without its words, which may hold what the peer must not see.
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
+  });
+}
+
+/** For listeners that `guardRequests` is not for, such as those of tokens: whatever is answered there, errors included. */
+export function withAnswerHeaders(
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
+): (request: IncomingMessage, response: ServerResponse) => void {
+  return (request, response) => {
+    for (const [name, value] of Object.entries(ANSWER_HEADERS)) response.setHeader(name, value);
+    handler(request, response);
   };
 }
 

@@ -8,7 +8,7 @@ import { checkName, checkPrincipal } from '../registry/device.ts';
 import type { TokenRow } from '../registry/identity-schema.ts';
 import { checkRoles } from '../registry/roles.ts';
 import type { Peer } from '../tls/peer.ts';
-import { type Token, tokenOf } from './token.ts';
+import { commitToken, type Token, tokenOf } from './token.ts';
 import { TOKEN_ACTIONS } from './token-actions.ts';
 import { makeToken } from './token-text.ts';
 
@@ -74,8 +74,8 @@ export async function createToken(input: NewToken, context: RegistryContext): Pr
     revoked_by: null,
   };
   const insert = context.database.write.insertInto('identity_tokens').values(row);
-  await context.database.commit({ steps: [statement(insert, { rows: 1 })] });
-  return { token: tokenOf(row), text };
+  const made = { token: tokenOf(row), change: 'created', by: input.by.principal } as const;
+  return { token: await commitToken(statement(insert, { rows: 1 }), made, context), text };
 }
 
 /** SECURITY: T-36 — nothing comes out of a token that its creator could not do. */

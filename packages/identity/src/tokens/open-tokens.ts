@@ -10,7 +10,7 @@ import type { Registry } from '../registry/open-registry.ts';
 import { checkRoles, groupsOf, type Role } from '../registry/roles.ts';
 import { type CreatedToken, createToken, type NewToken } from './create-token.ts';
 import { type Attempt, createThrottle, type Throttle } from './throttle.ts';
-import { isMakeable, type Token, tokenOf } from './token.ts';
+import { commitToken, isMakeable, type Token, tokenOf } from './token.ts';
 import { type PresentedToken, readToken, type TokenPurpose } from './token-text.ts';
 
 /** Who calls with a token. It has no device and no key, so it signs nothing. */
@@ -80,27 +80,34 @@ export function openTokens({ registry, authority, throttle: given }: TokensDeps)
   const present = async ({ text, address }: Presented, purpose: TokenPurpose): Promise<Found | Refused> => {
     const shown = readToken(text);
     const attempt: Attempt = shown === undefined ? { address } : { address, id: shown.id };
-    if (!throttle.mayTry(attempt)) return refused('throttled');
-    const found = shown === undefined ? undefined : await find(shown, purpose);
-    if (found === undefined) {
-      throttle.failed(attempt);
-      return refused(shown === undefined ? 'malformed_token' : 'bad_token');
+    // SECURITY: T-36 — counted before it is looked up: a thousand guesses at once are a thousand guesses.
+    const trying = throttle.begin(attempt);
+    if (trying === undefined) return refused('throttled');
+    try {
+      const found = shown === undefined ? undefined : await find(shown, purpose);
+      if (found !== undefined) {
+        trying.succeeded();
+        return found;
+      }
+    } catch (error) {
+      trying.forget();
+      throw error;
     }
-    throttle.succeeded(attempt);
-    return found;
+    trying.failed();
+    return refused(shown === undefined ? 'malformed_token' : 'bad_token');
   };
 
   return {
     create: (token) => createToken(token, context),
     list: () => listTokens(database),
-    async revoke({ token, by }) {
-      const row = await findRow(token);
+    async revoke({ token: id, by }) {
+      const row = await findRow(id);
       if (row === undefined) throw unknownToken();
       if (row.revoked_at !== null) return tokenOf(row);
       const revoked = { revoked_at: clock.now(), revoked_by: by };
-      const update = database.write.updateTable('identity_tokens').set(revoked).where('id', '=', token);
-      await database.commit({ steps: [statement(update, { rows: 1 })] });
-      return tokenOf({ ...row, ...revoked });
+      const update = database.write.updateTable('identity_tokens').set(revoked).where('id', '=', id);
+      const token = tokenOf({ ...row, ...revoked });
+      return commitToken(statement(update, { rows: 1 }), { token, change: 'revoked', by }, context);
     },
     async admit({ action, ...presented }) {
       const found = await present(presented, 'access');

@@ -1,4 +1,5 @@
 import type { Clock } from '@palyra/primitives';
+import { createLeakyBuckets, forgetOldest } from '../leaky-buckets.ts';
 import { networkOf } from '../network-of.ts';
 
 /** Slows down whoever keeps failing: by address, loopback included, and by what was tried. */
@@ -7,6 +8,19 @@ export interface Throttle {
   mayTry(attempt: Attempt): boolean;
   failed(attempt: Attempt): void;
   succeeded(attempt: Attempt): void;
+  /**
+   * For what is looked up: counted as a failure from now on and until it is known to be none, so that of many at once no more
+   * are looked at than one after the other. Undefined: not even looked at.
+   */
+  begin(attempt: Attempt): Trying | undefined;
+}
+
+/** One of them is called, once. */
+export interface Trying {
+  succeeded(): void;
+  failed(): void;
+  /** Nobody knows, and not through the fault of whoever tried. */
+  forget(): void;
 }
 
 export interface Attempt {
@@ -29,52 +43,53 @@ export interface ThrottleLimits {
 const LIMITS: ThrottleLimits = { failures: 10, refillMs: 6_000, overall: 500, overallRefillMs: 120 };
 const MOST_REMEMBERED = 10_000;
 
-interface Bucket {
-  readonly spent: number;
-  readonly at: number;
-}
-
 /**
  * In memory: a restart forgives, and 256 bits are not guessed meanwhile.
  * SECURITY: T-39 — what succeeded from an address a while ago is not shut out by what others try from the same one, or
  * anybody on this host could lock its agents out.
  */
 export function createThrottle(clock: Pick<Clock, 'now'>, limits: ThrottleLimits = LIMITS): Throttle {
-  const buckets = new Map<string, Bucket>();
+  const { failures, refillMs, overall, overallRefillMs } = limits;
+  const apart = createLeakyBuckets(clock, { capacity: failures, refillMs });
+  const together = createLeakyBuckets(clock, { capacity: overall, refillMs: overallRefillMs });
   const good = new Set<string>();
 
-  const spentNow = (key: string, refillMs: number): number => {
-    const bucket = buckets.get(key);
-    if (bucket === undefined) return 0;
-    return Math.max(0, bucket.spent - (clock.now() - bucket.at) / refillMs);
+  const mayTry = (attempt: Attempt): boolean => {
+    const { place, pair } = keysOf(attempt);
+    if (apart.isFull(pair)) return false;
+    return good.has(pair) || !(apart.isFull(place) || together.isFull(''));
   };
-  const spend = (key: string, refillMs: number) => {
-    const spent = spentNow(key, refillMs) + 1;
-    buckets.delete(key);
-    if (buckets.size >= MOST_REMEMBERED) forgetOldest(buckets);
-    buckets.set(key, { spent, at: clock.now() });
+  const count = (attempt: Attempt, how: 'spend' | 'giveBack'): void => {
+    const { place, pair } = keysOf(attempt);
+    apart[how](place);
+    if (pair !== place) apart[how](pair);
+    together[how]('');
+  };
+  const succeeded = (attempt: Attempt): void => {
+    const { pair } = keysOf(attempt);
+    if (good.size >= MOST_REMEMBERED) forgetOldest(good);
+    good.delete(pair);
+    good.add(pair);
   };
 
   return {
-    mayTry(attempt) {
-      const { place, pair } = keysOf(attempt);
-      if (spentNow(pair, limits.refillMs) >= limits.failures) return false;
-      if (good.has(pair)) return true;
-      return (
-        spentNow(place, limits.refillMs) < limits.failures && spentNow('', limits.overallRefillMs) < limits.overall
-      );
-    },
-    failed(attempt) {
-      const { place, pair } = keysOf(attempt);
-      spend(place, limits.refillMs);
-      if (pair !== place) spend(pair, limits.refillMs);
-      spend('', limits.overallRefillMs);
-    },
-    succeeded(attempt) {
-      const { pair } = keysOf(attempt);
-      if (good.size >= MOST_REMEMBERED) forgetOldest(good);
-      good.delete(pair);
-      good.add(pair);
+    mayTry,
+    failed: (attempt) => count(attempt, 'spend'),
+    succeeded,
+    begin(attempt) {
+      if (!mayTry(attempt)) return undefined;
+      // One that was right before may come often at once; that it was wrong is counted when it is known.
+      const isKnown = good.has(keysOf(attempt).pair);
+      if (!isKnown) count(attempt, 'spend');
+      const forget = (): void => (isKnown ? undefined : count(attempt, 'giveBack'));
+      return {
+        failed: () => (isKnown ? count(attempt, 'spend') : undefined),
+        forget,
+        succeeded() {
+          forget();
+          succeeded(attempt);
+        },
+      };
     },
   };
 }
@@ -82,9 +97,4 @@ export function createThrottle(clock: Pick<Clock, 'now'>, limits: ThrottleLimits
 function keysOf({ address = 'local', id }: Attempt): { readonly place: string; readonly pair: string } {
   const place = networkOf(address);
   return { place, pair: id === undefined ? place : `${place} ${id}` };
-}
-
-function forgetOldest(keys: { keys(): IterableIterator<string>; delete(key: string): boolean }): void {
-  const oldest = keys.keys().next();
-  if (oldest.done !== true) keys.delete(oldest.value);
 }

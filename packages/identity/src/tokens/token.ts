@@ -1,7 +1,10 @@
 import { parseId, type TokenId } from '@palyra/primitives';
+import type { Step } from '@palyra/storage';
 import { type DeviceKind, isDeviceKind } from '../device-kind.ts';
 import { IdentityError } from '../identity-error.ts';
+import { changedMeanwhile, type RegistryContext } from '../registry/change-device.ts';
 import { type Device, isPrincipalOf, readList } from '../registry/device.ts';
+import type { TokenEvent } from '../registry/identity-record.ts';
 import type { TokenRow } from '../registry/identity-schema.ts';
 import { effectiveRoles } from '../registry/roles.ts';
 import { TOKEN_ACTIONS } from './token-actions.ts';
@@ -56,4 +59,20 @@ export function isMakeable({ purpose, kind, principal }: Token, creator: Pick<De
   if (!isPrincipalOf(principal, kind)) return false;
   if (purpose === 'enrolment') return kind !== 'operator';
   return kind === 'agent' || (kind === 'operator' && principal === creator.principal);
+}
+
+/**
+ * Commits what is done to a token and what the journal says about it. Throws `identity.changed_meanwhile`.
+ * SECURITY: T-32 — both or neither: whom a token lets in does not show who made it.
+ */
+export async function commitToken(
+  step: Step,
+  { token, change, by }: { readonly token: Token; readonly change: TokenEvent['change']; readonly by: string },
+  { commit }: Pick<RegistryContext, 'commit'>,
+): Promise<Token> {
+  const { id, purpose, principal } = token;
+  const event: TokenEvent = { kind: 'token', change, token: id, purpose, principal, by };
+  const outcome = await commit({ steps: [step] }, [event]);
+  if (outcome.kind === 'conflict') throw changedMeanwhile();
+  return token;
 }

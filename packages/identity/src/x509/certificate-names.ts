@@ -9,6 +9,9 @@ export const SERVER_PURPOSE = '1.3.6.1.5.5.7.3.1';
 /** In every server certificate: whoever has the authority's certificate knows by it that palyrad answers. */
 export const SERVER_URI = 'palyra://server';
 
+/** In that of a pairing listener, instead: nobody of ours takes it for palyrad. */
+export const PAIRING_URI = 'palyra://pairing';
+
 export interface DeviceNames {
   readonly device: DeviceId;
   readonly kind: DeviceKind;

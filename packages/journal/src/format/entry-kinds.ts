@@ -245,6 +245,14 @@ export const ENTRY_KINDS = {
     version: 1,
     fields: { workspace_id: 'id', change: ['added', 'removed'], root: 'body' },
   },
+  'token.changed': {
+    version: 1,
+    fields: { token_id: 'id', change: ['created', 'revoked'], purpose: ['access', 'enrolment'], principal: 'name' },
+  },
+  'authority.changed': {
+    version: 1,
+    fields: { change: ['prepared', 'activated', 'retired'], authority: 'digest' },
+  },
   'body.erased': {
     version: 1,
     fields: { body: 'digest', reason: ['operator', 'retention', 'request'] },

@@ -1,6 +1,5 @@
-import { closeSync, constants, openSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { hostname } from 'node:os';
-import { type Clock, systemClock } from '@palyra/primitives';
+import { closeSync, constants, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { type Clock, processPlace, processStart, systemClock } from '@palyra/primitives';
 import { JournalError } from '../journal-error.ts';
 
 /**
@@ -17,7 +16,7 @@ function make(path: string): boolean {
     const file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600);
     try {
       // An empty one, on a full disk, would be nobody's and stay.
-      writeOrRemove(path, file, `${process.pid} ${startOf(process.pid) ?? '-'} ${here()}\n`);
+      writeOrRemove(path, file, `${process.pid} ${processStart(process.pid) ?? '-'} ${processPlace()}\n`);
     } finally {
       closeSync(file);
     }
@@ -71,30 +70,8 @@ function isAbandoned(path: string, clock: Clock): boolean {
     return false;
   }
   const [, pid, start, where] = /^(\d{1,10}) (\d+) (.*)\n$/.exec(text) ?? [];
-  if (pid === undefined || where !== here()) return age > OLD_MS;
-  return startOf(Number(pid)) !== start;
-}
-
-const START_TIME = 19;
-
-/** In ticks since the machine started: tells a process from a later one with its number. Absent: there is none, or no /proc. */
-function startOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program comes before, in parentheses, and may hold spaces and parentheses itself.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[START_TIME];
-  } catch {
-    return undefined;
-  }
-}
-
-/** Numbers of processes mean something only on one machine, and within one container. */
-function here(): string {
-  try {
-    return `${hostname()} ${readlinkSync('/proc/self/ns/pid')}`;
-  } catch {
-    return 'unknown';
-  }
+  if (pid === undefined || where !== processPlace()) return age > OLD_MS;
+  return processStart(Number(pid)) !== start;
 }
 
 function isHeld(): JournalError {
