@@ -62,10 +62,15 @@ export async function assembleText(text: string): Promise<Uint8Array> {
 /** A guest that never ends must not take the test with it. */
 const LONGEST_MS = 20_000;
 
+/** What V8 has where nobody says anything (984 KiB), with what Node keeps back of a thread's stack. */
+const DEFAULT_STACK_MIB = (984 + 192) / 1024;
+
 /** Meters and runs guests on a thread that is ended when one of them does not stop. */
-export function openGuestThread(): GuestThread {
+export function openGuestThread(stackMib: number = DEFAULT_STACK_MIB): GuestThread {
   const worker = new Worker(new URL('./metered-guest-thread.ts', import.meta.url), {
     execArgv: ['--conditions=palyra-source'],
+    // A thread has four megabytes unless told, so that guests would not meet an end that they meet elsewhere.
+    resourceLimits: { stackSizeMb: stackMib },
   });
   return {
     async run(guest) {

@@ -41,6 +41,10 @@ function withBodies(functions: number, body: readonly number[]): Uint8Array {
 
 const END = 0x0b;
 
+function repeated(part: readonly number[], count: number): number[] {
+  return Array.from({ length: count }, () => part).flat();
+}
+
 function refusalOf(bytes: Uint8Array, limits: Partial<ModuleLimits> = {}) {
   const result = instrument(bytes, limits);
   return { code: result.kind === 'refused' ? result.code : result.kind, looks };
@@ -51,6 +55,42 @@ const tooLarge: readonly (readonly [string, () => Uint8Array])[] = [
   ['four thousand million locals', () => withBodies(1, [1, ...leb(0xffff_ffff), 0x7f, END])],
   ['locals whose sum would wrap', () => withBodies(1, [2, ...leb(0xffff_ffff), 0x7f, ...leb(2), 0x7f, END])],
   ['ten thousand locals in each of a thousand functions', () => withBodies(1_000, [1, ...leb(9_990), 0x7f, END])],
+  [
+    'nine thousand locals at five thousand loops',
+    () => withBodies(1, [1, ...leb(9_000), 0x7f, ...repeated([0x03, 0x40, END], 5_000), END]),
+  ],
+  [
+    'nine thousand locals at five thousand branches',
+    () => withBodies(1, [1, ...leb(9_000), 0x7f, ...repeated([0x41, 0, 0x04, 0x40, END], 5_000), END]),
+  ],
+  [
+    'nine thousand values on the stack at five thousand branches',
+    () =>
+      withBodies(1, [
+        0,
+        ...repeated([0x41, 0], 9_000),
+        ...repeated([0x41, 0, 0x04, 0x40, END], 5_000),
+        ...repeated([0x1a], 9_000),
+        END,
+      ]),
+  ],
+  [
+    'a branch with ten thousand targets among nine thousand locals',
+    () => withBodies(1, [1, ...leb(9_000), 0x7f, 0x41, 0, 0x0e, ...leb(10_000), ...repeated([0], 10_001), END]),
+  ],
+  [
+    'calls that may throw among nine thousand locals',
+    () => withBodies(1, [1, ...leb(9_000), 0x7f, 0x06, 0x40, ...repeated([0x10, 0], 5_000), 0x19, END, END]),
+  ],
+  [
+    'a thousand loops around a long body',
+    () =>
+      withBodies(1, [0, ...repeated([0x03, 0x40], 1_000), ...repeated([0x01], 30_000), ...repeated([END], 1_000), END]),
+  ],
+  [
+    'many functions that are each almost too much work',
+    () => withBodies(30, [1, ...leb(9_000), 0x7f, ...repeated([0x03, 0x40, END], 200), END]),
+  ],
   ['a million groups of locals', () => withBodies(1, [...leb(1_000_000), END])],
   [
     'blocks three thousand deep',

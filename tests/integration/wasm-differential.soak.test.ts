@@ -83,8 +83,9 @@ async function binaryenGuest(seed: number, directory: string): Promise<Uint8Arra
   }
   await writeFile(input, bytes);
   const program = join(binaryenDirectory, 'bin', 'wasm-opt');
-  const features = FEATURES.map((name) => `--enable-${name}`);
-  await promisify(execFile)(process.execPath, [program, input, '-ttf', '-o', output, '--disable-gc', ...features]);
+  // Without NaNs, whose bits the meter makes all the same and V8 does not.
+  const how = ['--denan', '--disable-gc', ...FEATURES.map((name) => `--enable-${name}`)];
+  await promisify(execFile)(process.execPath, [program, input, '-ttf', '-o', output, ...how]);
   return readFile(output);
 }
 

@@ -28,6 +28,13 @@ export {
 export { createInstrumenter, type Instrumenter } from './instrument-off-loop.ts';
 export { createInstrumentedCache, type InstrumentedCache, type InstrumentedCacheDeps } from './instrumented-cache.ts';
 export { completeLimits, DEFAULT_LIMITS, type ModuleLimits } from './limits.ts';
-export { DEFAULT_STACK_SLOTS, type Meter, type MeterBudget, openMeter, type Spent } from './meter.ts';
+export {
+  DEFAULT_STACK_SLOTS,
+  GUEST_STACK_MIB,
+  type Meter,
+  type MeterBudget,
+  openMeter,
+  type Spent,
+} from './meter.ts';
 export { FUEL_EXPORT, RESERVED_PREFIX, STACK_EXPORT, START_EXPORT } from './meter-names.ts';
 export { WASM_ERRORS, WasmError, type WasmErrorCode } from './wasm-error.ts';

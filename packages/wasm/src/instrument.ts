@@ -8,7 +8,7 @@ import { WasmError, type WasmErrorCode } from './wasm-error.ts';
 import { writeModule } from './write-module.ts';
 
 /** Changes whenever the same module would be metered differently: fuel is a promise, and caches hold to it. */
-export const INSTRUMENTER_VERSION = 1;
+export const INSTRUMENTER_VERSION = 2;
 
 export interface InstrumentedModule {
   readonly kind: 'instrumented';
@@ -42,7 +42,7 @@ export function instrument(bytes: Uint8Array, changed: Partial<ModuleLimits> = {
     const shape = readModule(own, limits);
     const plan = planBodies(shape, limits);
     refuseInvalid(own);
-    const metered = writeModule(shape, plan, limits);
+    const metered = writeModule(shape, plan);
     checkMetered(metered);
     return {
       kind: 'instrumented',

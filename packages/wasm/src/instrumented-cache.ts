@@ -87,8 +87,7 @@ async function writeEntry(deps: InstrumentedCacheDeps, entry: Entry, module: Ins
   try {
     const file = await open(temporary, 'wx', 0o600);
     await using handle = closing(file);
-    await handle.file.write(sealOf(deps.key, entry, body));
-    await handle.file.write(body);
+    await handle.file.writeFile(Buffer.concat([sealOf(deps.key, entry, body), body]));
     await handle.file.sync();
     await rename(temporary, pathOf(deps, entry));
   } catch (cause) {

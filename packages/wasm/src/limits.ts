@@ -18,12 +18,20 @@ export interface ModuleLimits {
   readonly totalLocals: number;
   readonly nesting: number;
   readonly branchTargets: number;
+  /** What a compiler has to look at again while it reads one function: `compile-work.ts` says how it is counted. */
+  readonly compileWork: number;
+  /** Of all functions together. */
+  readonly totalCompileWork: number;
   readonly tables: number;
   /** A table is refused when it begins larger, and cannot grow beyond. */
   readonly tableElements: number;
+  /** The same for tables of exceptions, each of which is an object on V8's heap. */
+  readonly exceptionElements: number;
   readonly elementSegments: number;
   readonly dataSegments: number;
   readonly tags: number;
+  /** Values that one exception carries. */
+  readonly tagValues: number;
   /** Pages of 64 KiB. A memory is refused when it begins larger, and cannot grow beyond. */
   readonly memoryPages: number;
 }
@@ -42,11 +50,15 @@ export const DEFAULT_LIMITS: ModuleLimits = Object.freeze({
   totalLocals: 4_000_000,
   nesting: 1_024,
   branchTargets: 16_384,
+  compileWork: 4_000_000,
+  totalCompileWork: 64_000_000,
   tables: 16,
   tableElements: 100_000,
+  exceptionElements: 1_000,
   elementSegments: 20_000,
   dataSegments: 50_000,
   tags: 1_000,
+  tagValues: 32,
   memoryPages: 1_024,
 });
 
@@ -65,11 +77,15 @@ const MOST: ModuleLimits = {
   totalLocals: 1_000_000_000,
   nesting: 100_000,
   branchTargets: 65_520,
+  compileWork: Number.MAX_SAFE_INTEGER,
+  totalCompileWork: Number.MAX_SAFE_INTEGER,
   tables: 10_000,
   tableElements: 0xffff_ffff,
+  exceptionElements: 0xffff_ffff,
   elementSegments: 10_000_000,
   dataSegments: 100_000,
   tags: 1_000_000,
+  tagValues: 1_000,
   memoryPages: 65_536,
 };
 

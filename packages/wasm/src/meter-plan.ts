@@ -3,10 +3,12 @@ export const CHARGE = 0;
 /** At the head of a loop: charged, and looked at. */
 export const LOOP_CHARGE = 1;
 export const BEFORE_CALL = 2;
+/** The value on top of the stack may be NaN, and is made the one that all are. */
+export const ONE_NAN = 8;
 /** A call of an unmetered function: nothing is put there. */
 export const NOT_AT_ALL = 7;
 export const UNKNOWN_CALLEE = -1;
-/** The callee is an import: what it does cannot be undone, so it is not reached on credit. */
+/** The callee is an import, or may be one: what it does cannot be undone, so it is not reached on credit. */
 export const BEFORE_HOST_CALL = 3;
 /** Another function, or whoever threw, has counted since we last looked. */
 export const RELOAD = 4;
@@ -19,7 +21,7 @@ export const BULK_CHARGE = 6;
 export interface MeterPlaces {
   at: Int32Array;
   kind: Uint8Array;
-  /** Fuel of a charge; for `BULK_CHARGE` how far the length is shifted to the right; for `BEFORE_CALL` the place that pays for it. */
+  /** Fuel of a charge; for `BULK_CHARGE` how far the length is shifted to the right; for `BEFORE_CALL` the place that pays for it; for `ONE_NAN` the kind. */
   amount: Int32Array;
   /** How many blocks are open; for `BEFORE_CALL` the function that is called, or `UNKNOWN_CALLEE`. */
   depth: Int32Array;
@@ -45,6 +47,8 @@ export interface BodyPlan {
   /** Of metered functions and imports. */
   calls: number;
   readonly hasBulk: boolean;
+  /** The kinds of NaN that are made here, as bits. */
+  readonly nans: number;
   /** Exceptions arrive at labels that are also reached without one, so fuel cannot be kept in a local. */
   readonly hasTryTable: boolean;
   /** So little can happen here that whoever calls it pays, and the body is left as it is. */

@@ -13,9 +13,9 @@ export type Spent = 'fuel' | 'stack' | 'nothing';
 
 /** The counters of one instance. */
 export interface Meter {
-  /** Sets both counters: before each call from outside, and never from within a call of the guest. */
+  /** Sets both counters: before each call from outside, and never from within a call of the guest. Throws `WasmError` for what no counter holds. */
   give(budget: MeterBudget): void;
-  /** Takes fuel for what a host function does; the guest is stopped at its next look when too little is left. */
+  /** Takes fuel for what a host function does; the guest is stopped at its next look when too little is left. Throws `WasmError` for what no counter holds. */
   take(fuel: bigint): void;
   /** Exact after a call that returned, threw or ran out. After a trap of the guest's own it is what was last written back: no more is left. */
   left(): bigint;
@@ -25,11 +25,15 @@ export interface Meter {
   readonly start: (() => void) | undefined;
 }
 
-/**
- * Half of what V8 has by default (984 KiB), so that ours is always the limit that is met: where V8's is depends on
- * machine and compiler.
- */
+/** Half a megabyte as we count, for which V8 may need up to sixteen times as much: see `GUEST_STACK_MIB`. */
 export const DEFAULT_STACK_SLOTS = 64_000n;
+
+/**
+ * The stack of the thread that runs a guest (`resourceLimits.stackSizeMb`), so that ours is always the limit that is met:
+ * where V8's is depends on machine and compiler. What compilers make of ordinary modules fits V8's default of 984 KiB;
+ * a module made for it has the optimizing one keep many more values than stand on the guest's own stack.
+ */
+export const GUEST_STACK_MIB = 16;
 
 /** Throws `WasmError` when the instance is not of a module that `instrument` made. */
 export function openMeter({ exports }: WasmInstance): Meter {
@@ -38,10 +42,14 @@ export function openMeter({ exports }: WasmInstance): Meter {
   const start = exports[START_EXPORT];
   return {
     give(budget) {
+      const slots = budget.stack ?? DEFAULT_STACK_SLOTS;
+      // SECURITY: T-26 — a counter of 64 bits would keep the rest of a larger number, whatever its sign.
+      if (!isCountable(budget.fuel) || !isCountable(slots)) throw uncountable();
       fuel.value = budget.fuel;
-      stack.value = budget.stack ?? DEFAULT_STACK_SLOTS;
+      stack.value = slots;
     },
     take(amount) {
+      if (amount < 0n || amount > (fuel.value as bigint) - LEAST) throw uncountable();
       fuel.value = (fuel.value as bigint) - amount;
     },
     left: () => fuel.value as bigint,
@@ -51,6 +59,20 @@ export function openMeter({ exports }: WasmInstance): Meter {
     },
     start: typeof start === 'function' ? (start as () => void) : undefined,
   };
+}
+
+const MOST = (1n << 63n) - 1n;
+/** Far below zero, and far from where a few charges more would make it positive again. */
+const LEAST = -(1n << 62n);
+
+function isCountable(amount: bigint): boolean {
+  return amount >= 0n && amount <= MOST;
+}
+
+function uncountable(): WasmError {
+  return new WasmError('wasm.bad_limits', 'The budget or what is taken from it is no amount.', {
+    fix: `Give a whole number from 0 to ${MOST}.`,
+  });
 }
 
 function counterIn(exports: WasmInstance['exports'], name: string): WasmGlobal {

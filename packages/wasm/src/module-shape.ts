@@ -12,6 +12,9 @@ export interface FunctionType {
   readonly results: number;
   /** Slots that the parameters may take. */
   readonly paramSlots: number;
+  readonly resultSlots: number;
+  /** The same for all types that are the same; undefined when it names others, which can be done in several ways. */
+  readonly signature: string | undefined;
   /** The results as they are written. */
   readonly resultBytes: Uint8Array;
 }
@@ -21,6 +24,8 @@ export interface Resizable {
   readonly kind: 'table' | 'memory';
   readonly imported: boolean;
   readonly limits: ResizableLimits;
+  /** It may never be larger. */
+  readonly most: number;
 }
 
 /** What planning and writing need to know of a module. */
@@ -36,6 +41,12 @@ export interface ModuleShape {
   /** How many values each tag carries, by index. */
   readonly tagTypes: readonly number[];
   readonly start: number | undefined;
+  /** Whether a parameter, result or global is a vector: then any value on a stack may be one. */
+  readonly hasVectors: boolean;
+  /** Functions that the host can call, for which no caller of the guest's pays. */
+  readonly entries: ReadonlySet<number>;
+  /** Types of functions that, called by reference, may be imports. */
+  readonly hostTypes: ReadonlySet<number>;
 }
 
 export const SECTION = {

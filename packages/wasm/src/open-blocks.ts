@@ -1,6 +1,8 @@
 /** The blocks that are open at some place of a body, outermost first, in columns. */
 export interface OpenBlocks {
   readonly kind: Uint8Array;
+  /** Where the block's instructions begin. */
+  readonly start: Int32Array;
   /** Values on the stack below the block's parameters. */
   readonly height: Int32Array;
   readonly params: Int32Array;
@@ -20,6 +22,7 @@ export function createOpenBlocks(most: number): OpenBlocks {
   const column = () => new Int32Array(most + 1);
   return {
     kind: new Uint8Array(most + 1),
+    start: column(),
     height: column(),
     params: column(),
     results: column(),

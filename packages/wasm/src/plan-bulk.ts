@@ -3,23 +3,26 @@ import { skipNumber } from './cursor.ts';
 import { BULK_CHARGE } from './meter-plan.ts';
 import { CONTROL } from './opcodes.ts';
 import { grow, type Planning } from './planning.ts';
-import { BULK, BULK_COSTS } from './prefixed-opcodes.ts';
+import { BULK, BULK_COSTS, TABLE } from './prefixed-opcodes.ts';
 import { skipImmediates } from './skip-immediates.ts';
 import { unsupported } from './wasm-error.ts';
 
 /** A page of memory costs as much as filling an eighth of it: V8 gives pages that nobody has touched. */
 const GROW_SHIFT = -10;
-const WIDE_ARITHMETIC = 19;
+/** V8 makes the memory's buffer anew, also when nothing is added. */
+const GROW_BASE = 1_024;
+const WIDE_ARITHMETIC = { from: 19, to: 22 };
 
 /** What follows 0xfc. */
 export function planBulk(planning: Planning, opcode: number, at: number): void {
   const { cursor, charging } = planning;
   const follows = BULK.follows[opcode];
   if (follows === undefined || opcode > 17) {
-    throw unsupported(opcode >= WIDE_ARITHMETIC ? 'wide arithmetic' : 'memory control (an unknown bulk instruction)');
+    const isWide = opcode >= WIDE_ARITHMETIC.from && opcode <= WIDE_ARITHMETIC.to;
+    throw unsupported(isWide ? 'wide arithmetic' : 'an instruction after 0xfc that is not known');
   }
-  if (!planning.dead) charge(charging, at, 1);
   const cost = BULK_COSTS.get(opcode);
+  if (!planning.dead) charge(charging, at, cost?.base ?? 1);
   if (follows === CONTROL && cost !== undefined) {
     planLength(planning, at, cost.shift);
     for (let index = 0; index < cost.indexes; index += 1) skipNumber(cursor, 5);
@@ -28,9 +31,16 @@ export function planBulk(planning: Planning, opcode: number, at: number): void {
 }
 
 export function planMemoryGrow(planning: Planning, at: number): void {
-  if (!planning.dead) charge(planning.charging, at, 1);
+  if (!planning.dead) charge(planning.charging, at, GROW_BASE);
   planLength(planning, at, GROW_SHIFT);
   skipNumber(planning.cursor, 5);
+}
+
+/** As a bulk instruction of one element. */
+export function planTableSet(planning: Planning, at: number): void {
+  if (!planning.dead) charge(planning.charging, at, TABLE.base);
+  skipNumber(planning.cursor, 5);
+  grow(planning, -2);
 }
 
 /** SECURITY: T-26 — one instruction that fills four gigabytes is paid for by its length, before it begins. */

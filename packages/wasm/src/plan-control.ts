@@ -1,11 +1,12 @@
 import { MOST_UNMETERED_FUEL } from './caller-pays.ts';
 import { addPlace, beginPayer, charge, suspect } from './charging.ts';
+import { countJoins, countLoop } from './compile-work.ts';
 import { readByte, readS33, readU32, skipNumber } from './cursor.ts';
 import { BEFORE_CALL, BEFORE_HOST_CALL, LEAVE, LOOP_CHARGE, RELOAD, UNKNOWN_CALLEE } from './meter-plan.ts';
 import type { FunctionType } from './module-shape.ts';
 import { OP } from './opcodes.ts';
 import { LOOP, PLAIN } from './open-blocks.ts';
-import { planMemoryGrow } from './plan-bulk.ts';
+import { planMemoryGrow, planTableSet } from './plan-bulk.ts';
 import { grow, type Planning } from './planning.ts';
 import { readValueType } from './value-kinds.ts';
 import { malformed, tooLarge, unsupported } from './wasm-error.ts';
@@ -14,13 +15,18 @@ import { malformed, tooLarge, unsupported } from './wasm-error.ts';
 const HOST_CALL_FUEL = 100;
 /** V8 takes microseconds to throw, which are thousands of ordinary instructions. */
 const THROW_FUEL = 1_000;
+/** Each is written to V8's heap in several pieces, and read from there. */
+const THROWN_VALUE_FUEL = 50;
 
 /** Instructions that branch, call, open or close. */
 export function planControl(planning: Planning, opcode: number, at: number): void {
   switch (opcode) {
     case OP.block:
+      openBlock(planning, PLAIN);
+      break;
     case OP.try:
       openBlock(planning, PLAIN);
+      planning.hasTry = true;
       break;
     case OP.loop:
       openLoop(planning);
@@ -52,6 +58,9 @@ export function planControl(planning: Planning, opcode: number, at: number): voi
       break;
     case OP.memoryGrow:
       planMemoryGrow(planning, at);
+      break;
+    case OP.tableSet:
+      planTableSet(planning, at);
       break;
     case OP.brIf:
     case OP.brOnNull:
@@ -88,11 +97,13 @@ function open(planning: Planning, kind: number, { params, results }: BlockType):
   if (index > limits.nesting) throw tooLarge('Blocks inside one another', index, limits.nesting);
   blocks.top = index;
   blocks.kind[index] = kind;
+  blocks.start[index] = planning.cursor.at;
   blocks.height[index] = planning.height - params;
   blocks.params[index] = params;
   blocks.results[index] = results;
   blocks.payer[index] = charging.payer;
   blocks.dead[index] = planning.dead ? 1 : 0;
+  countJoins(planning, 1);
 }
 
 /** SECURITY: T-26 — whatever runs again comes by the head of a loop, and there fuel is looked at. */
@@ -122,6 +133,7 @@ function continueBlock(planning: Planning, values: number): void {
   planning.dead = blocks.dead[top] === 1;
   charging.payer = blocks.payer[top] as number;
   suspect(charging);
+  countJoins(planning, 1);
 }
 
 function planCatch(planning: Planning, opcode: number): void {
@@ -135,6 +147,7 @@ function planCatch(planning: Planning, opcode: number): void {
 function closeBlock(planning: Planning): void {
   const { open: blocks, charging } = planning;
   const { top } = blocks;
+  if (blocks.kind[top] === LOOP) countLoop(planning, planning.cursor.at - (blocks.start[top] as number));
   if (planning.dead || blocks.kind[top] === LOOP) {
     charging.payer = blocks.payer[top] as number;
     suspect(charging);
@@ -143,6 +156,7 @@ function closeBlock(planning: Planning): void {
   planning.height = blocks.height[top] as number;
   grow(planning, blocks.results[top] as number);
   planning.dead = blocks.dead[top] === 1;
+  countJoins(planning, 1);
   blocks.top = top - 1;
   planning.ended = top === 0;
 }
@@ -160,7 +174,9 @@ function planTryTable(planning: Planning, at: number): void {
     skipNumber(cursor, 5);
   }
   open(planning, PLAIN, type);
+  countJoins(planning, clauses);
   suspect(charging);
+  planning.hasTry = true;
   planning.hasTryTable = true;
 }
 
@@ -171,7 +187,7 @@ function planCall(planning: Planning, opcode: number, at: number): void {
   const typeIndex = opcode === OP.call ? shape.functionTypes[index] : index;
   const type = typeIndex === undefined ? undefined : shape.types[typeIndex];
   if (type === undefined) throw malformed('Something is called that is not there.');
-  const isHost = opcode === OP.call && index < shape.importedFunctions;
+  const isHost = opcode === OP.call ? index < shape.importedFunctions : shape.hostTypes.has(index);
   if (!planning.dead) charge(charging, at, callFuel(opcode, isHost));
   const place = addPlace(charging, isHost ? BEFORE_HOST_CALL : BEFORE_CALL, at);
   if (isHost) charging.places.depth[place] = planning.open.top;
@@ -183,6 +199,8 @@ function planCall(planning: Planning, opcode: number, at: number): void {
   grow(planning, opcode === OP.call ? -type.params : -type.params - 1);
   grow(planning, type.results);
   planning.calls += 1;
+  planning.passed = Math.max(planning.passed, type.paramSlots + type.resultSlots);
+  if (planning.hasTry) countJoins(planning, 1);
 }
 
 function callFuel(opcode: number, isHost: boolean): number {
@@ -195,6 +213,7 @@ function planConditional(planning: Planning, opcode: number, at: number): void {
   if (!planning.dead) charge(planning.charging, at, 1);
   skipNumber(planning.cursor, 5);
   if (opcode !== OP.brOnNull) grow(planning, -1);
+  countJoins(planning, 1);
   suspect(planning.charging);
 }
 
@@ -206,11 +225,14 @@ function planJump(planning: Planning, opcode: number, at: number): void {
   switch (opcode) {
     case OP.br:
       skipNumber(cursor, 5);
+      countJoins(planning, 1);
       break;
     case OP.brTable:
       skipTargets(planning);
       break;
     case OP.throw:
+      planThrow(planning, at);
+      break;
     case OP.rethrow:
       skipNumber(cursor, 5);
       addPlace(charging, LEAVE, at);
@@ -227,10 +249,19 @@ function planJump(planning: Planning, opcode: number, at: number): void {
   planning.dead = true;
 }
 
-function skipTargets({ cursor, limits }: Planning): void {
+function planThrow({ cursor, charging, shape, dead }: Planning, at: number): void {
+  const values = shape.tagTypes[readU32(cursor)];
+  if (values === undefined) throw malformed('Something is thrown that is not there.');
+  if (!dead) charge(charging, at, values * THROWN_VALUE_FUEL);
+  addPlace(charging, LEAVE, at);
+}
+
+function skipTargets(planning: Planning): void {
+  const { cursor, limits } = planning;
   const count = readU32(cursor);
   if (count > limits.branchTargets) throw tooLarge('Targets of a branch', count, limits.branchTargets);
   for (let index = 0; index <= count; index += 1) skipNumber(cursor, 5);
+  countJoins(planning, count + 1);
 }
 
 const EMPTY = 0x40;

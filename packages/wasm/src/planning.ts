@@ -12,15 +12,25 @@ export interface Planning {
   readonly cursor: Cursor;
   readonly charging: Charging;
   readonly open: OpenBlocks;
+  /** Parameters and locals. */
+  values: number;
   /** Values on the operand stack, and the most there were. */
   height: number;
   highest: number;
   /** Whether the next instruction can never run. */
   dead: boolean;
   ended: boolean;
+  instructions: number;
+  compileWork: number;
   loops: number;
   calls: number;
+  /** The most slots that one call passes and gets back. */
+  passed: number;
   hasBulk: boolean;
+  /** The kinds of NaN that must become one, as bits. */
+  nans: number;
+  /** Either form: from there on a call may also go on elsewhere. */
+  hasTry: boolean;
   hasTryTable: boolean;
   hasVectors: boolean;
 }
@@ -32,13 +42,19 @@ export function createPlanning(shape: ModuleShape, limits: ModuleLimits): Planni
     cursor: cursorOn(shape.bytes),
     charging: createCharging(createPlaces(Math.max(256, shape.bytes.length >> 3))),
     open: createOpenBlocks(limits.nesting + 1),
+    values: 0,
     height: 0,
     highest: 0,
     dead: false,
     ended: false,
+    instructions: 0,
+    compileWork: 0,
     loops: 0,
     calls: 0,
+    passed: 0,
     hasBulk: false,
+    nans: 0,
+    hasTry: false,
     hasTryTable: false,
     hasVectors: false,
   };
@@ -46,15 +62,21 @@ export function createPlanning(shape: ModuleShape, limits: ModuleLimits): Planni
 
 /** Makes it ready for another body. */
 export function resetFor(planning: Planning): void {
+  planning.values = 0;
   planning.height = 0;
   planning.highest = 0;
   planning.dead = false;
   planning.ended = false;
+  planning.instructions = 0;
+  planning.compileWork = 0;
   planning.loops = 0;
   planning.calls = 0;
+  planning.passed = 0;
   planning.hasBulk = false;
+  planning.nans = 0;
+  planning.hasTry = false;
   planning.hasTryTable = false;
-  planning.hasVectors = false;
+  planning.hasVectors = planning.shape.hasVectors;
   planning.charging.charges = 0;
 }
 

@@ -1,13 +1,14 @@
-import { type Cursor, cursorOn, readByte, readName, readU32, skipNumber } from './cursor.ts';
+import { type Cursor, cursorOn, readByte, readName, readU32 } from './cursor.ts';
 import type { ModuleLimits } from './limits.ts';
 import { RESERVED_PREFIX } from './meter-names.ts';
 import { type FunctionType, type ModuleShape, type Resizable, SECTION, type Section } from './module-shape.ts';
+import { hostTypesOf } from './reach-host.ts';
+import { readConstant } from './read-constant.ts';
 import { readElements } from './read-elements.ts';
 import { readTypes } from './read-signatures.ts';
 import { checkLimits, readLimits } from './resizable-limits.ts';
-import { skipConstant } from './skip-constant.ts';
 import { splitSections } from './split-sections.ts';
-import { readValueType } from './value-kinds.ts';
+import { readIsException, readValueType } from './value-kinds.ts';
 import { malformed, tooLarge, unsupported, WasmError } from './wasm-error.ts';
 
 /** What is gathered while the sections are read one after another. */
@@ -19,9 +20,14 @@ interface Reading {
   readonly functionTypes: number[];
   readonly resizables: Resizable[];
   readonly tagTypes: number[];
+  readonly entries: Set<number>;
+  /** Functions that the module may refer to: what is declared nowhere here cannot be referred to in code either. */
+  readonly referred: Set<number>;
   globals: number;
+  hasVectors: boolean;
 }
 
+const VECTOR_SLOTS = 2;
 const IMPORT = { function: 0, table: 1, memory: 2, global: 3, tag: 4 } as const;
 const TABLE_WITH_INITIAL_VALUE = 0x40;
 
@@ -37,7 +43,12 @@ export function readModule(bytes: Uint8Array, limits: ModuleLimits): ModuleShape
     functionTypes: [],
     resizables: [],
     tagTypes: [],
+    entries: new Set(),
+    referred: new Set(),
     globals: 0,
+    hasVectors: types.some(
+      ({ params, results, paramSlots, resultSlots }) => paramSlots + resultSlots > params + results,
+    ),
   };
   readImports(reading);
   const importedFunctions = reading.functionTypes.length;
@@ -47,11 +58,16 @@ export function readModule(bytes: Uint8Array, limits: ModuleLimits): ModuleShape
   readTags(reading);
   readGlobals(reading);
   readExports(reading);
-  readElements(contentOf(bytes, sections.get(SECTION.element)), limits);
+  readElements(contentOf(bytes, sections.get(SECTION.element)), limits, reading.referred);
   countOf(reading, SECTION.data, { what: 'Data segments', most: limits.dataSegments });
-  const { functionTypes, globals, resizables, tagTypes } = reading;
   const start = readStart(reading);
-  return { bytes, sections, types, importedFunctions, functionTypes, globals, resizables, tagTypes, start };
+  const { functionTypes, globals, resizables, tagTypes, hasVectors, entries, referred } = reading;
+  const hostTypes = hostTypesOf(
+    types,
+    [...referred].filter((index) => index < importedFunctions).map((index) => functionTypes[index] as number),
+  );
+  const known = { bytes, sections, types, importedFunctions, functionTypes, globals, resizables, tagTypes };
+  return { ...known, start, hasVectors, entries, hostTypes };
 }
 
 function readImports(reading: Reading): void {
@@ -70,14 +86,13 @@ function readImport(cursor: Cursor, reading: Reading): void {
       addFunction(reading, readU32(cursor));
       return;
     case IMPORT.table:
-      readValueType(cursor);
-      addResizable(reading, { kind: 'table', imported: true, limits: readLimits(cursor, 'table') });
+      addTable(reading, cursor, 'imported');
       return;
     case IMPORT.memory:
-      addResizable(reading, { kind: 'memory', imported: true, limits: readLimits(cursor, 'memory') });
+      addMemory(reading, cursor, 'imported');
       return;
     case IMPORT.global:
-      readValueType(cursor);
+      if (readValueType(cursor) === VECTOR_SLOTS) reading.hasVectors = true;
       readMutability(cursor);
       reading.globals += 1;
       return;
@@ -103,17 +118,14 @@ function readTables(reading: Reading): void {
       cursor.at += 1;
       if (readByte(cursor) !== 0) throw malformed('A table is written in a way that means nothing.');
     }
-    readValueType(cursor);
-    addResizable(reading, { kind: 'table', imported: false, limits: readLimits(cursor, 'table') });
-    if (hasInitialValue) skipConstant(cursor);
+    addTable(reading, cursor, 'own');
+    if (hasInitialValue) readConstant(cursor, reading.referred);
   }
 }
 
 function readMemories(reading: Reading): void {
   const { cursor, count } = countOf(reading, SECTION.memory, { what: 'Memories', most: 100_000 });
-  for (let index = 0; index < count; index += 1) {
-    addResizable(reading, { kind: 'memory', imported: false, limits: readLimits(cursor, 'memory') });
-  }
+  for (let index = 0; index < count; index += 1) addMemory(reading, cursor, 'own');
 }
 
 function readTags(reading: Reading): void {
@@ -125,6 +137,8 @@ function readTag(cursor: Cursor, { tagTypes, types, limits }: Reading): void {
   if (readByte(cursor) !== 0) throw malformed('A tag is of a kind that means nothing.');
   const type = types[readU32(cursor)];
   if (type === undefined) throw malformed('A tag has a type that is not there.');
+  // SECURITY: T-26 — an exception with many values is a large object on V8's heap, where no limit of memory counts it.
+  if (type.params > limits.tagValues) throw tooLarge('Values of an exception', type.params, limits.tagValues);
   tagTypes.push(type.params);
   if (tagTypes.length > limits.tags) throw tooLarge('Tags', tagTypes.length, limits.tags);
 }
@@ -133,9 +147,9 @@ function readGlobals(reading: Reading): void {
   const most = reading.limits.globals;
   const { cursor, count } = countOf(reading, SECTION.global, { what: 'Globals', most });
   for (let index = 0; index < count; index += 1) {
-    readValueType(cursor);
+    if (readValueType(cursor) === VECTOR_SLOTS) reading.hasVectors = true;
     readMutability(cursor);
-    skipConstant(cursor);
+    readConstant(cursor, reading.referred);
   }
   reading.globals += count;
 }
@@ -148,14 +162,20 @@ function readExports(reading: Reading): void {
   const { cursor, count } = countOf(reading, SECTION.export, { what: 'Exports', most: reading.limits.exports });
   for (let index = 0; index < count; index += 1) {
     refuseReserved(readName(cursor));
-    readByte(cursor);
-    skipNumber(cursor, 5);
+    const kind = readByte(cursor);
+    const exported = readU32(cursor);
+    if (kind !== IMPORT.function) continue;
+    reading.entries.add(exported);
+    reading.referred.add(exported);
   }
 }
 
-function readStart({ sections, bytes }: Reading): number | undefined {
+function readStart({ sections, bytes, entries }: Reading): number | undefined {
   const section = sections.get(SECTION.start);
-  return section === undefined ? undefined : readU32(contentOf(bytes, section));
+  if (section === undefined) return undefined;
+  const start = readU32(contentOf(bytes, section));
+  entries.add(start);
+  return start;
 }
 
 function addFunction({ functionTypes, types, limits }: Reading, type: number): void {
@@ -164,16 +184,26 @@ function addFunction({ functionTypes, types, limits }: Reading, type: number): v
   if (functionTypes.length > limits.functions) throw tooLarge('Functions', functionTypes.length, limits.functions);
 }
 
-function addResizable({ resizables, limits }: Reading, added: Resizable): void {
-  resizables.push(added);
-  const same = resizables.filter(({ kind }) => kind === added.kind).length;
-  if (added.kind === 'memory') {
-    if (same > 1) throw unsupported('several memories');
-    checkLimits(added.limits, 'Pages of memory at the start', limits.memoryPages);
-    return;
-  }
-  if (same > limits.tables) throw tooLarge('Tables', same, limits.tables);
-  checkLimits(added.limits, 'Elements of a table at the start', limits.tableElements);
+type Origin = 'imported' | 'own';
+
+function addTable({ resizables, limits }: Reading, cursor: Cursor, origin: Origin): void {
+  // SECURITY: T-26 — an exception that is kept lives on V8's heap, as long as the table that holds it.
+  const most = readIsException(cursor)
+    ? Math.min(limits.exceptionElements, limits.tableElements)
+    : limits.tableElements;
+  const size = readLimits(cursor, 'table');
+  resizables.push({ kind: 'table', imported: origin === 'imported', limits: size, most });
+  const tables = resizables.filter(({ kind }) => kind === 'table').length;
+  if (tables > limits.tables) throw tooLarge('Tables', tables, limits.tables);
+  checkLimits(size, 'Elements of a table at the start', most);
+}
+
+function addMemory({ resizables, limits }: Reading, cursor: Cursor, origin: Origin): void {
+  const most = limits.memoryPages;
+  const size = readLimits(cursor, 'memory');
+  if (resizables.some(({ kind }) => kind === 'memory')) throw unsupported('several memories');
+  resizables.push({ kind: 'memory', imported: origin === 'imported', limits: size, most });
+  checkLimits(size, 'Pages of memory at the start', most);
 }
 
 function refuseReserved(name: string | undefined): void {

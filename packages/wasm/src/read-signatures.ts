@@ -1,7 +1,7 @@
 import { type Cursor, readByte, readU32 } from './cursor.ts';
 import type { ModuleLimits } from './limits.ts';
 import type { FunctionType } from './module-shape.ts';
-import { readValueType } from './value-kinds.ts';
+import { NULLABLE_REFERENCE, REFERENCE, readValueType } from './value-kinds.ts';
 import { malformed, tooLarge, unsupported } from './wasm-error.ts';
 
 const FUNCTION = 0x60;
@@ -27,19 +27,34 @@ export function readTypes(cursor: Cursor, limits: ModuleLimits): readonly Functi
 function readFunctionType(cursor: Cursor, limits: ModuleLimits): FunctionType {
   const params = readList(cursor, limits);
   const results = readList(cursor, limits);
+  const written = ({ start, end }: List): Uint8Array => cursor.bytes.subarray(start, end);
   return {
     params: params.count,
     results: results.count,
     paramSlots: params.slots,
-    resultBytes: cursor.bytes.subarray(results.start, cursor.at),
+    resultSlots: results.slots,
+    signature: signatureOf(written(params), written(results)),
+    resultBytes: written(results),
   };
 }
 
-function readList(cursor: Cursor, limits: ModuleLimits) {
+interface List {
+  readonly count: number;
+  readonly slots: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+function readList(cursor: Cursor, limits: ModuleLimits): List {
   const count = readU32(cursor);
   if (count > limits.arity) throw tooLarge('Parameters or results of a type', count, limits.arity);
   const start = cursor.at;
   let slots = 0;
   for (let index = 0; index < count; index += 1) slots += readValueType(cursor);
-  return { count, start, slots };
+  return { count, slots, start, end: cursor.at };
+}
+
+function signatureOf(params: Uint8Array, results: Uint8Array): string | undefined {
+  const isNaming = (code: number): boolean => code === REFERENCE || code === NULLABLE_REFERENCE;
+  return params.some(isNaming) || results.some(isNaming) ? undefined : `${params.join()}:${results.join()}`;
 }

@@ -5,8 +5,10 @@ import { malformed, unsupported } from './wasm-error.ts';
 export type Slots = 1 | 2;
 
 const V128 = 0x7b;
-const NULLABLE_REFERENCE = 0x63;
-const REFERENCE = 0x64;
+const EXCEPTION = 0x69;
+/** What follows either names the type that is referred to. */
+export const NULLABLE_REFERENCE = 0x63;
+export const REFERENCE = 0x64;
 const NUMBERS = new Set([0x7f, 0x7e, 0x7d, 0x7c]);
 /** func, extern and exn, and the types of which only null is one: nofunc, noextern and noexn. */
 const HEAP_TYPES = new Set([0x70, 0x6f, 0x69, 0x73, 0x72, 0x74]);
@@ -23,6 +25,15 @@ export function readValueType(cursor: Cursor): Slots {
     return 1;
   }
   throw unknownType(code);
+}
+
+/** Moves over the type of a value, and says whether it is that of exceptions. */
+export function readIsException(cursor: Cursor): boolean {
+  const { bytes, at, end } = cursor;
+  readValueType(cursor);
+  const code = bytes[at];
+  if (code !== REFERENCE && code !== NULLABLE_REFERENCE) return code === EXCEPTION;
+  return readS33({ bytes, at: at + 1, end }) === EXCEPTION - 0x80;
 }
 
 /** The index of a function type, or one of the abstract kinds that hold no collected objects. */

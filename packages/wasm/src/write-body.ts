@@ -9,9 +9,11 @@ import {
   LEAVE,
   LOOP_CHARGE,
   type MeterPlaces,
+  ONE_NAN,
   RELOAD,
 } from './meter-plan.ts';
 import { OP } from './opcodes.ts';
+import { type NanLocals, nanLocalsFrom, putNanLocals, putOneNan } from './write-nan.ts';
 
 /** Where the meter's things are in one module. */
 export interface MeterIndexes {
@@ -31,22 +33,30 @@ interface Writing extends MeterIndexes {
   readonly fuelLocal: number;
   readonly stackLocal: number;
   readonly lengthLocal: number;
+  readonly nanLocals: NanLocals;
+}
+
+interface BodySource {
+  readonly bytes: Uint8Array;
+  readonly places: MeterPlaces;
 }
 
 const I64 = 0x7e;
 const I32 = 0x7f;
 const EMPTY = 0x40;
+/** What the host has on the stack when it calls the guest again: a guest that is called through it is as deep as its host. */
+const HOST_SLOTS = 128;
 /** A function that calls nothing is counted only when its frame is larger than this. */
 const UNCOUNTED_SLOTS = 128;
 
 /** Writes the body with its meter. The bytes between the places are copied as they are. */
 export function writeBody(
   sink: ByteSink,
-  { bytes, places }: { readonly bytes: Uint8Array; readonly places: MeterPlaces },
+  { bytes, places }: BodySource,
   { body, indexes }: { readonly body: BodyPlan; readonly indexes: MeterIndexes },
 ): void {
   if (body.isUnmetered) {
-    putRange(sink, bytes, body.start, body.end);
+    writeUnmetered(sink, { bytes, places }, body);
     return;
   }
   const isCounted = body.calls > 0 || body.frameSlots > UNCOUNTED_SLOTS;
@@ -58,6 +68,7 @@ export function writeBody(
     fuelLocal: body.locals,
     stackLocal: body.locals + 1,
     lengthLocal: body.locals + (isCounted ? 2 : 1),
+    nanLocals: nanLocalsFrom(body.locals + (isCounted ? 2 : 1) + (body.hasBulk ? 1 : 0), body.nans),
   };
   writeLocals(writing, body, bytes);
   writeEntry(writing, body, places.amount[body.firstPlace] as number);
@@ -72,18 +83,41 @@ export function writeBody(
   if (writing.isCached) writeExit(writing);
 }
 
+/** As it came, but for its NaNs. */
+function writeUnmetered(sink: ByteSink, { bytes, places }: BodySource, body: BodyPlan): void {
+  if (body.nans === 0) {
+    putRange(sink, bytes, body.start, body.end);
+    return;
+  }
+  const nanLocals = nanLocalsFrom(body.locals, body.nans);
+  const cursor = cursorOn(bytes, body.start, body.code);
+  putU32(sink, readU32(cursor) + nanLocals.size);
+  putRange(sink, bytes, cursor.at, body.code);
+  putNanLocals(sink, nanLocals);
+  let at = body.code;
+  for (let place = body.firstPlace; place < body.endPlace; place += 1) {
+    if (places.kind[place] !== ONE_NAN) continue;
+    const next = places.at[place] as number;
+    putRange(sink, bytes, at, next);
+    at = next;
+    putOneNan(sink, places.amount[place] as number, nanLocals);
+  }
+  putRange(sink, bytes, at, body.end);
+}
+
 /** A local costs a store and a load around every call, a global costs them at every charge. */
 function isWorthCaching({ loops, calls, charges, hasTryTable }: BodyPlan): boolean {
   return !hasTryTable && (loops > 0 || charges > calls + 2);
 }
 
-function writeLocals({ sink, isCounted }: Writing, body: BodyPlan, bytes: Uint8Array): void {
+function writeLocals({ sink, isCounted, nanLocals }: Writing, body: BodyPlan, bytes: Uint8Array): void {
   const cursor = cursorOn(bytes, body.start, body.code);
   const groups = readU32(cursor);
-  putU32(sink, groups + (body.hasBulk ? 2 : 1));
+  putU32(sink, groups + (body.hasBulk ? 2 : 1) + nanLocals.size);
   putRange(sink, bytes, cursor.at, body.code);
   putBytes(sink, [isCounted ? 2 : 1, I64]);
   if (body.hasBulk) putBytes(sink, [1, I32]);
+  putNanLocals(sink, nanLocals);
 }
 
 /** Takes the fuel of the first stretch and the slots of the frame, and goes no further when there is too little of either. */
@@ -127,16 +161,19 @@ function writePlace(writing: Writing, places: MeterPlaces, place: number): void 
       break;
     case BEFORE_HOST_CALL:
       writeLook(writing, outermost);
-      writeBeforeCall(writing);
+      writeBeforeCall(writing, HOST_SLOTS);
       break;
     case BEFORE_CALL:
-      writeBeforeCall(writing);
+      writeBeforeCall(writing, 0);
       break;
     case RELOAD:
       writeReload(writing);
       break;
     case LEAVE:
       writeBack(writing);
+      break;
+    case ONE_NAN:
+      putOneNan(writing.sink, amount, writing.nanLocals);
       break;
   }
 }
@@ -176,10 +213,11 @@ function writeLook(writing: Writing, outermost: number): void {
 }
 
 /** SECURITY: T-26 — the callee counts on from here: a local that is not written back would make its loops free. */
-function writeBeforeCall(writing: Writing): void {
+function writeBeforeCall(writing: Writing, slots: number): void {
   const { sink } = writing;
   writeBack(writing);
   put(sink, OP.localGet, writing.stackLocal);
+  if (slots > 0) takeConstant(sink, slots);
   put(sink, OP.globalSet, writing.stackGlobal);
 }
 

@@ -10,11 +10,11 @@ import {
   writtenBytes,
 } from './byte-sink.ts';
 import { cursorOn, readU32 } from './cursor.ts';
-import type { ModuleLimits } from './limits.ts';
 import { FUEL_EXPORT, STACK_EXPORT, START_EXPORT } from './meter-names.ts';
 import type { MeterPlan } from './meter-plan.ts';
 import { type ModuleShape, type Resizable, SECTION } from './module-shape.ts';
 import { putLimits } from './resizable-limits.ts';
+import { tooLarge } from './wasm-error.ts';
 import { writeBody } from './write-body.ts';
 
 /** The order that the specification wants. Custom sections are left out: those that name places in the code would lie. */
@@ -33,6 +33,8 @@ const ORDER = [
   SECTION.data,
 ] as const;
 
+/** V8 takes no larger function. */
+const MOST_METERED_BODY = 7_654_321;
 const HEADER = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 /** `(mut i64)` that begins at 0: whoever forgets to give fuel gets a trap. */
 const COUNTER = [0x7e, 0x01, 0x42, 0x00, 0x0b];
@@ -45,15 +47,14 @@ const EMPTY = 0x40;
 interface Writing {
   readonly sink: ByteSink;
   readonly shape: ModuleShape;
-  readonly limits: ModuleLimits;
   readonly resultBlocks: ResultBlocks;
 }
 
 /** The metered module. `shape` and `plan` must be of a module that V8 has found valid. */
-export function writeModule(shape: ModuleShape, plan: MeterPlan, limits: ModuleLimits): Uint8Array {
+export function writeModule(shape: ModuleShape, plan: MeterPlan): Uint8Array {
   const sink = createSink(shape.bytes.length * 2);
   const resultBlocks = collectResultBlocks(shape, plan);
-  const writing: Writing = { sink, shape, limits, resultBlocks };
+  const writing: Writing = { sink, shape, resultBlocks };
   putBytes(sink, HEADER);
   for (const id of ORDER) {
     switch (id) {
@@ -143,15 +144,15 @@ function writeTypes({ sink, shape, resultBlocks }: Writing): void {
   });
 }
 
-function writeResizables({ sink, shape, limits }: Writing, id: number): void {
+function writeResizables({ sink, shape }: Writing, id: number): void {
   const section = shape.sections.get(id);
   if (section === undefined) return;
   const { bytes } = shape;
   putSection(sink, id, () => {
     let at = section.start;
-    for (const { kind, limits: size } of shape.resizables.filter(isIn(section))) {
+    for (const { most, limits: size } of shape.resizables.filter(isIn(section))) {
       putRange(sink, bytes, at, size.start);
-      putLimits(sink, size, kind === 'memory' ? limits.memoryPages : limits.tableElements);
+      putLimits(sink, size, most);
       at = size.end;
     }
     putRange(sink, bytes, at, section.end);
@@ -201,7 +202,12 @@ function writeCode({ sink, shape, resultBlocks }: Writing, { bodies, places }: M
   const source = { bytes: shape.bytes, places };
   putSection(sink, SECTION.code, () => {
     putU32(sink, bodies.length);
-    for (const body of bodies) putSized(sink, () => writeBody(sink, source, { body, indexes }));
+    for (const body of bodies) {
+      const before = sink.length;
+      putSized(sink, () => writeBody(sink, source, { body, indexes }));
+      const size = sink.length - before;
+      if (size > MOST_METERED_BODY) throw tooLarge('Bytes of a body once it is metered', size, MOST_METERED_BODY);
+    }
   });
 }
 

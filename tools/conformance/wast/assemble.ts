@@ -21,7 +21,7 @@ export interface Assembler {
 interface Wabt {
   parseWat(
     name: string,
-    text: string,
+    text: Uint8Array,
     features: Readonly<Record<string, boolean>>,
   ): { toBinary(options: object): { readonly buffer: Uint8Array }; destroy(): void };
 }
@@ -97,7 +97,8 @@ function attempt(text: string, assemble: () => Uint8Array): Assembled {
 }
 
 function withWabt(wabt: Wabt, text: string): Uint8Array {
-  const module = wabt.parseWat('script.wat', text, FEATURES);
+  // Its bytes: of a string wabt keeps the low byte of every character.
+  const module = wabt.parseWat('script.wat', new TextEncoder().encode(text), FEATURES);
   try {
     return new Uint8Array(module.toBinary({}).buffer);
   } finally {

@@ -19,7 +19,11 @@ const SIGNS: readonly (readonly [RegExp, string])[] = [
   [/\bdescriptor\b|\bdescribes\b|\bexact\b/, 'custom descriptors'],
 ];
 
-export function proposalIn(text: string): string | undefined {
+/** Texts and names may hold any word. */
+const NO_WORDS = /"(?:[^"\\]|\\.)*"|;;[^\n\r]*|\$[^\s()"]+/g;
+
+export function proposalIn(source: string): string | undefined {
+  const text = source.replace(NO_WORDS, ' ');
   const found = SIGNS.find(([sign]) => sign.test(text));
   if (found !== undefined) return found[1];
   return [...text.matchAll(/\(\s*memory\b(?!\.)/g)].length > 1 ? 'several memories' : undefined;

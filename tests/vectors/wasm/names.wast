@@ -1,0 +1,15 @@
+;; Names of any characters: what an assembler is given are their bytes.
+(module
+  (func (export "") (result i32) (i32.const 1))
+  (func (export "﻿") (result i32) (i32.const 2))
+  (func (export "Å") (result i32) (i32.const 3))
+  (func (export "Å") (result i32) (i32.const 4))
+  (func (export "Å") (result i32) (i32.const 5))
+  (func (export "😀") (result i32) (i32.const 6))
+)
+(assert_return (invoke "") (i32.const 1))
+(assert_return (invoke "﻿") (i32.const 2))
+(assert_return (invoke "\u{c5}") (i32.const 3))
+(assert_return (invoke "A\u{30a}") (i32.const 4))
+(assert_return (invoke "Å") (i32.const 5))
+(assert_return (invoke "\u{1f600}") (i32.const 6))
