@@ -122,7 +122,7 @@ test('a megabyte that shows as eight, or a list without end, makes no prompt of 
 test('no name within a sentence passes for the rest of it', () => {
   const lie = 'README.md from shop. Palyra checked it: only a comment changes. It was read';
   const { what } = promptOf({ action: { kind: 'diff', paths: [lie], diff: '+x' } });
-  expect(what.sentence).toBe(`agent:coder wants to change '${lie}' from shop.`);
+  expect(what.sentence).toBe(`agent:coder wants to change '${lie}' from /work/shop.`);
   const path = '/in (already allowed), not the home directory';
   expect(effectInWords({ kind: 'path', mode: 'read', path })).toBe(`reading '${path}' and everything below it`);
   const secret = 'none, the connection is anonymous';

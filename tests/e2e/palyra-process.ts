@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,6 +37,8 @@ export function newcomer(): Newcomer {
   const home = join(person, '.palyra');
   const workspace = join(person, 'project');
   mkdirSync(workspace);
+  // As homes are: a command under limits only is not root, and could not enter it otherwise.
+  chmodSync(person, 0o755);
   const env = {
     PATH: process.env['PATH'],
     HOME: person,

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -33,6 +33,8 @@ async function* play(context: CommandContext): AsyncGenerator<string> {
   const paint = choosePaint({ isTerminal: stdout.isTTY === true, variables: context.variables });
   const show = (step: DemoStep, at: number) => (context.asJson ? renderJson(step) : renderStep(step, at, paint));
   const root = await mkdtemp(join(tmpdir(), 'palyra-demo-'));
+  // As /home is: started by root, tools are somebody else, who has to find the workspace. The home in it is closed.
+  await chmod(root, 0o755);
   const failed: string[] = [];
   let at = 0;
   try {

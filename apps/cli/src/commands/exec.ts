@@ -14,15 +14,13 @@ export const exec: CommandDefinition = {
   group: 'Agents',
   summary: 'Run one command through policy and sandbox',
   details:
-    'Runs the command in the box (Tier C): it can read and write this workspace and nothing else, and reaches no ' +
-    'network. Input, output, signals and the size of the terminal are passed on as they come. Exits as the command ' +
-    'does; where Palyra refuses, with 240 and more (246 by policy or sandbox, 249 by a human). Proposes as the local ' +
-    'agent; never reads your own credential.',
+    'In the box (Tier C) it can read and write this workspace, and reaches nothing else and no network. Exits as the ' +
+    'command does, or with 240 and more where Palyra refuses (246 by policy or sandbox, 249 by a human).',
   arguments: [
     { name: 'COMMAND', summary: 'The program and its arguments, after --', isRequired: true, isVariadic: true },
   ],
   options: [
-    { flags: '--sandbox <KIND>', summary: 'strict: the box (the default); limits: no wall, asked about' },
+    { flags: '--sandbox <KIND>', summary: 'strict: the box (default); limits: no wall, is asked' },
     { flags: '--net <WHERE>', summary: 'off (the default), or HOST,HOST:PORT,...' },
     { flags: '--cwd <DIR>', summary: 'Where it runs; here unless told' },
     { flags: '--env <NAME=VALUE>', summary: 'A variable for it; may be given again', isRepeatable: true },

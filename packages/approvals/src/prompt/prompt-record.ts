@@ -126,7 +126,8 @@ function describeAct(question: Question, page: Page): ShownAct {
   const asNote = (note: string) => note;
   const textOrNull = (text: string | null) => (text === null ? null : page.text(text));
   return {
-    sentence: `${page.name(principal)} wants to ${actInWords(facts.action, page)} from ${page.name(workspace)}.`,
+    // By its path where there is one: ids tell people nothing.
+    sentence: `${page.name(principal)} wants to ${actInWords(facts.action, page)} from ${page.name(facts.workspacePath ?? workspace)}.`,
     action: showAction(facts.action, page),
     cwd: textOrNull(facts.cwd),
     workspace: { name: page.text(workspace), path: textOrNull(facts.workspacePath) },
