@@ -7,7 +7,7 @@ const BANNED_WORDS = new Set(BANNED.flatMap((word) => [word, `${word}s`]));
 const KEBAB = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const CODE = /\.(?:ts|tsx|mts|js|mjs|cjs|c|h|proto|cedar|py|sh)$/;
 /** Folders whose names are ours to choose; the root's files mostly have names that tools prescribe. */
-const OURS = /^(?:packages|apps|tests|tools|bench|docs)\//;
+const OURS = /^(?:packages|apps|tests|tools|bench|docs|examples)\//;
 
 export function checkFileNames({ files }: Repository): string[] {
   return files.filter((path) => OURS.test(path) && !isGenerated(path)).flatMap(checkPath);

@@ -1,6 +1,6 @@
 import type { ConnectRouter } from '@connectrpc/connect';
 import { OutputStream, ToolService } from '@palyra/api';
-import type { CallOutput, RunEvent } from '@palyra/client';
+import type { CallOptions, CallOutput, RunEvent } from '@palyra/client';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { failure, type ScriptedPalyrad, startScriptedPalyrad } from './scripted-palyrad.ts';
@@ -9,7 +9,7 @@ import type { Script } from './scripted-run.ts';
 /** Prints its input a letter at a time, alternating between its two streams. */
 const spell: Script = ({ proposal, print }) => {
   const { say } = JSON.parse(proposal.inputJson) as { say: string };
-  for (const [at, letter] of [...say].entries())
+  for (const [at, letter] of say.split('').entries())
     print(letter, at % 2 === 0 ? OutputStream.STDOUT : OutputStream.STDERR);
   return 0;
 };
@@ -54,6 +54,19 @@ describe('a run', () => {
       await using run = await palyrad.client().startRun();
       await run.end();
     }
+    expect(palyrad.run.isOver).toBe(true);
+  });
+
+  test('is cancelled by leaving its scope with a call under way', async () => {
+    await using palyrad = await startScriptedPalyrad({ script: sleep });
+    let call: Promise<unknown> | undefined;
+    {
+      await using run = await palyrad.client().startRun();
+      const started = Promise.withResolvers<void>();
+      call = run.call('palyra.sleep', {}, { onEvent: () => started.resolve() });
+      await started.promise;
+    }
+    expect(await call).toMatchObject({ outcome: { kind: 'cancelled' } });
     expect(palyrad.run.isOver).toBe(true);
   });
 
@@ -131,8 +144,14 @@ describe('a connection that is lost', () => {
           expect(sequences).toEqual(all);
           for (const [at, say] of sayings.entries()) {
             expect(heard[at]).toEqual({
-              stdout: [...say].filter((_, index) => index % 2 === 0).join(''),
-              stderr: [...say].filter((_, index) => index % 2 === 1).join(''),
+              stdout: say
+                .split('')
+                .filter((_, index) => index % 2 === 0)
+                .join(''),
+              stderr: say
+                .split('')
+                .filter((_, index) => index % 2 === 1)
+                .join(''),
             });
             expect(results[at]?.attestation.attestation_id).toBe(`attestation-of-k${at}`);
           }
@@ -152,6 +171,15 @@ describe('a connection that is lost', () => {
       const { events, heard, results } = await play(palyrad, ['abc']);
       expect({ events, heard, results }).toEqual({ events: uncut.events, heard: uncut.heard, results: uncut.results });
     }
+  });
+
+  test('to a palyrad that tells again what was told is heard once', async () => {
+    await using whole = await startScriptedPalyrad({ script: spell });
+    const uncut = await play(whole, ['abc']);
+    await using palyrad = await startScriptedPalyrad({ script: spell, retells: 3n });
+    palyrad.cuts.push(6, 4, 4, 4);
+    const { events, heard, results } = await play(palyrad, ['abc']);
+    expect({ events, heard, results }).toEqual({ events: uncut.events, heard: uncut.heard, results: uncut.results });
   });
 
   test('gives back the events of a run whole, too', async () => {
@@ -309,56 +337,73 @@ describe('input', () => {
     return 0;
   };
 
-  test('reaches the call in order, and its end', async () => {
-    await using palyrad = await startScriptedPalyrad({ script: echo });
+  async function* bytes(...texts: readonly string[]) {
+    for (const text of texts) yield { kind: 'bytes', bytes: Buffer.from(text) } as const;
+    yield { kind: 'end' } as const;
+  }
+  /** Feeds `input` to a call of its own, and says what came back of it. */
+  async function feed(palyrad: ScriptedPalyrad, input: CallOptions['input'], options: CallOptions = {}) {
     const run = await palyrad.client().startRun();
-    let heard = '';
-    async function* input() {
-      yield { kind: 'resize', rows: 24, columns: 80 } as const;
-      yield { kind: 'bytes', bytes: Buffer.from('one') } as const;
-      yield { kind: 'signal', name: 'SIGINT' } as const;
-      yield { kind: 'end' } as const;
-    }
-    const onOutput = ({ data }: CallOutput) => {
-      heard += Buffer.from(data).toString();
-    };
-    await run.call('palyra.process.run', {}, { input: input(), onOutput });
-    expect(heard).toBe('24x80;one;SIGINT;');
-  });
-
-  test('of which some may be lost with its connection cancels the call', async () => {
-    await using palyrad = await startScriptedPalyrad({ script: echo });
-    const run = await palyrad.client().startRun();
-    async function* input() {
-      yield { kind: 'bytes', bytes: Buffer.from('one') } as const;
-      await new Promise(() => undefined);
-    }
-    const onOutput = () => palyrad.cutNow();
-    const { outcome } = await run.call('palyra.process.run', {}, { input: input(), onOutput });
-    expect(outcome.kind).toBe('cancelled');
-  });
-
-  test('of which nothing was sent goes on over another connection', async () => {
-    await using palyrad = await startScriptedPalyrad({ script: echo });
-    const run = await palyrad.client().startRun();
-    async function* input() {
-      await palyrad.resumed;
-      yield { kind: 'bytes', bytes: Buffer.from('one') } as const;
-      yield { kind: 'end' } as const;
-    }
     let heard = '';
     const { outcome } = await run.call(
       'palyra.process.run',
       {},
       {
-        input: input(),
+        ...options,
+        ...(input === undefined ? {} : { input }),
         onOutput({ data }) {
           heard += Buffer.from(data).toString();
         },
-        onEvent: ({ kind }) => (kind === 'execution_started' ? palyrad.cutNow() : undefined),
       },
     );
-    expect([outcome.kind, heard]).toEqual(['completed', 'one;']);
+    return [outcome.kind, heard];
+  }
+
+  test('reaches the call in order, and its end', async () => {
+    await using palyrad = await startScriptedPalyrad({ script: echo });
+    expect(await feed(palyrad, bytes('one', 'two', 'three'))).toEqual(['completed', 'one;two;three;']);
+  });
+
+  test('of other kinds reaches it as well', async () => {
+    await using palyrad = await startScriptedPalyrad({ script: echo });
+    const told = Promise.withResolvers<void>();
+    async function* input() {
+      yield { kind: 'resize', rows: 24, columns: 80 } as const;
+      yield { kind: 'signal', name: 'SIGINT' } as const;
+      await told.promise;
+      yield { kind: 'end' } as const;
+    }
+    const onEvent = ({ kind }: RunEvent) => (kind === 'output' ? told.resolve() : undefined);
+    const [outcome, heard] = await feed(palyrad, input(), { onEvent });
+    expect([outcome, heard?.split(';').toSorted()]).toEqual(['completed', ['', '24x80', 'SIGINT']]);
+  });
+
+  test('of which some may be lost with its connection cancels the call', async () => {
+    await using palyrad = await startScriptedPalyrad({ script: echo });
+    palyrad.cutFeeds.push('answer', 'cut');
+    expect(await feed(palyrad, bytes('one', 'two', 'three'))).toEqual(['cancelled', 'one;two;']);
+  });
+
+  test('that has all arrived goes on over another connection', async () => {
+    await using palyrad = await startScriptedPalyrad({ script: echo });
+    async function* inTwoParts() {
+      yield { kind: 'bytes', bytes: Buffer.from('one') } as const;
+      await palyrad.resumed;
+      yield { kind: 'bytes', bytes: Buffer.from('two') } as const;
+      yield { kind: 'end' } as const;
+    }
+    const onEvent = ({ kind }: RunEvent) =>
+      kind === 'output' && palyrad.began.length === 1 ? palyrad.cutNow() : undefined;
+    expect(await feed(palyrad, inTwoParts(), { onEvent })).toEqual(['completed', 'one;two;']);
+  });
+
+  test('that fails ends the call with its error', async () => {
+    await using palyrad = await startScriptedPalyrad({ script: echo });
+    async function* input() {
+      yield { kind: 'bytes', bytes: Buffer.from('one') } as const;
+      throw new Error('the pipe is broken');
+    }
+    await expect(feed(palyrad, input())).rejects.toThrow('the pipe is broken');
   });
 });
 

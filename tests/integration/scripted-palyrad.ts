@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect';
 import { connectNodeAdapter, createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import { ErrorDetailSchema, RunService } from '@palyra/api';
+import { DecisionKind, ErrorDetailSchema, OutcomeKind, RunService } from '@palyra/api';
 import type { ReconnectOptions } from '../../packages/client/src/connection/reconnect.ts';
 import { translateError } from '../../packages/client/src/connection/translate-error.ts';
 import { type Client, openClient } from '../../packages/client/src/open-client.ts';
@@ -15,6 +15,8 @@ export interface ScriptedPalyrad extends AsyncDisposable {
   readonly run: ScriptedRun;
   /** How many events each connection carries before it is cut, one after the other; then they stay. */
   readonly cuts: number[];
+  /** Whether the connection is cut instead of an answer to FeedCall, one after the other. */
+  readonly cutFeeds: ('cut' | 'answer')[];
   /** What each RunStream began with: a start, or the number after which it resumed. */
   readonly began: (bigint | 'start')[];
   /** Keys in the order of their proposals. */
@@ -30,13 +32,20 @@ export interface ScriptedPalyrad extends AsyncDisposable {
 
 export interface ScriptedOptions {
   readonly script: Script;
+  /** How many events before the cursor are told again to who resumes. */
+  readonly retells?: bigint;
   /** More services. */
   readonly routes?: (router: ConnectRouter) => void;
 }
 
-export async function startScriptedPalyrad({ script, routes }: ScriptedOptions): Promise<ScriptedPalyrad> {
+export async function startScriptedPalyrad({
+  script,
+  retells = 0n,
+  routes,
+}: ScriptedOptions): Promise<ScriptedPalyrad> {
   const run = createScriptedRun(script);
   const cuts: number[] = [];
+  const cutFeeds: ScriptedPalyrad['cutFeeds'] = [];
   const began: (bigint | 'start')[] = [];
   const proposed: string[] = [];
   const sessions = new Set<ServerHttp2Session>();
@@ -72,18 +81,19 @@ export async function startScriptedPalyrad({ script, routes }: ScriptedOptions):
             runId: run.id,
             callId: `call-of-${proposal?.key ?? ''}`,
             tool: proposal?.tool ?? '',
-            decision: { kind: 1 },
-            outcome: { kind: 1, exitCode: 0 },
+            decision: { kind: DecisionKind.ALLOW },
+            outcome: { kind: OutcomeKind.COMPLETED, exitCode: 0 },
             attestation: { attestationId: `attestation-of-${proposal?.key ?? ''}`, journalSeq: 7n },
           },
         }),
+        feedCall({ input }) {
+          if (input !== undefined) run.feed(input);
+          if (cutFeeds.shift() === 'cut') cutNow();
+          return {};
+        },
         cancelCall({ key }) {
           run.cancelCall(key);
           return {};
-        },
-        getRun: () => ({ run: { runId: run.id, sessionId: 'session', state: 'open' } }),
-        startRun() {
-          throw failure('gateway.run_not_found', 'There is no such run.', 'Start one.');
         },
       });
       routes?.(router);
@@ -91,7 +101,7 @@ export async function startScriptedPalyrad({ script, routes }: ScriptedOptions):
   });
   async function* told(after: bigint, signal: AbortSignal) {
     const left = { events: cuts.shift() ?? Number.POSITIVE_INFINITY };
-    let cursor = after;
+    let cursor = after === 0n ? 0n : after - retells;
     for (;;) {
       if (left.events === 0) {
         // Now and then what was said last is lost with the connection; not of the first, which gives the run its name.
@@ -128,6 +138,7 @@ export async function startScriptedPalyrad({ script, routes }: ScriptedOptions):
   return {
     run,
     cuts,
+    cutFeeds,
     began,
     proposed,
     resumed: resumed.promise,

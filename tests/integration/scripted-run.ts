@@ -1,5 +1,6 @@
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
+  type CallInput,
   type CallProposal,
   DecisionKind,
   OutcomeKind,
@@ -38,6 +39,7 @@ export interface ScriptedRun {
   /** The first event after it, as soon as there is one; undefined when the run is over. */
   next(after: bigint, signal: AbortSignal): Promise<RunEvent | undefined>;
   cancelCall(key: string): void;
+  feed(input: CallInput): void;
 }
 
 interface KnownCall {
@@ -57,7 +59,7 @@ export function createScriptedRun(script: Script): ScriptedRun {
   let isOver = false;
 
   const ring = () => {
-    for (const bell of [...bells]) bell();
+    for (const bell of bells) bell();
   };
   const rung = (signal: AbortSignal) =>
     new Promise<void>((resolve) => {
@@ -152,11 +154,10 @@ export function createScriptedRun(script: Script): ScriptedRun {
         // The calls tell their ends first.
         setImmediate(() => end('cancelled'));
       }
-      if (message.case === 'input') {
-        const { key, input } = message.value;
-        calls.get(key)?.inputs.push(inWords(input));
-        ring();
-      }
+    },
+    feed({ key, input }) {
+      calls.get(key)?.inputs.push(inWords(input));
+      ring();
     },
     async next(after, signal) {
       while (!signal.aborted) {
@@ -170,9 +171,7 @@ export function createScriptedRun(script: Script): ScriptedRun {
   };
 }
 
-type WireInput = Extract<RunStreamRequest['message'], { case: 'input' }>['value']['input'];
-
-function inWords(input: WireInput): string {
+function inWords(input: CallInput['input']): string {
   switch (input.case) {
     case 'data':
       return new TextDecoder().decode(input.value);

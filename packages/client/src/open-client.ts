@@ -14,6 +14,7 @@ import { type Clock, createIdSource } from '@palyra/primitives';
 import type { Channel } from './connection/open-channel.ts';
 import { createReconnect, type ReconnectOptions } from './connection/reconnect.ts';
 import { openRun, type Run, type RunDeps } from './run/open-run.ts';
+import { placeOfRun } from './run/watch-run.ts';
 import { type Approvals, createApprovals } from './services/approvals.ts';
 import { ask } from './services/call.ts';
 import { createDevices, type Devices } from './services/devices.ts';
@@ -81,8 +82,7 @@ export function openClient({ channel, reconnect = {}, clock }: ClientDeps): Clie
   return {
     startRun: ({ workspace = '', session = '' } = {}) => openRun({ kind: 'start', workspace, session }, deps),
     async resumeRun(id, afterSequence = 0) {
-      const { run } = await runs.get(id);
-      const place = { id: run.run_id, session: run.session_id };
+      const place = await placeOfRun(id, deps);
       return openRun({ kind: 'resume', ...place, after: BigInt(afterSequence) }, deps);
     },
     tools: createTools(createClient(ToolService, transport)),

@@ -11,6 +11,8 @@ export interface Listening {
   /** Host and port of the API. */
   readonly address: string;
   readonly console?: string;
+  /** For clients that have a token and no certificate. */
+  readonly tokens?: string;
   readonly pairing?: string;
   readonly started_at: string;
 }
@@ -23,6 +25,7 @@ const DIRECTORIES: Readonly<Record<LocalCredential, string>> = { agent: 'local-a
 const ADDRESS = /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/;
 
 /** PALYRA_HOME, or `~/.palyra`. Throws `client.invalid_options`. */
+// oxlint-disable-next-line node/no-process-env -- the SDK is the edge of whatever program uses it, and reads this one name
 export function findHome(variables: Readonly<Record<string, string | undefined>> = process.env): string {
   const chosen = variables['PALYRA_HOME'] ?? join(homedir(), '.palyra');
   if (isAbsolute(chosen)) return chosen;

@@ -26,7 +26,7 @@ export interface Reconnect {
   /** Something came: the connection is a good one. */
   heard(): void;
   /** Waits for the next attempt. Throws the error when it is of no use, when the time is over or the signal says so. */
-  pause(error: ClientError, signal: AbortSignal): Promise<void>;
+  pause(why: ClientError, signal: AbortSignal): Promise<void>;
 }
 
 /** A stream that was open for so long was a good one, also when nothing happened on it. */
@@ -46,17 +46,17 @@ export function createReconnect({ options = {}, clock = systemClock, random = Ma
       openedAt = clock.now();
     },
     heard,
-    async pause(error, signal) {
-      if (!isLost(error) || signal.aborted) throw error;
+    async pause(why, signal) {
+      if (!isLost(why) || signal.aborted) throw why;
       const now = clock.now();
       if (openedAt !== undefined && now - openedAt >= STEADY_MS) heard();
       openedAt = undefined;
       lostAt ??= now;
-      if (now - lostAt >= giveUpAfterMs) throw error;
+      if (now - lostAt >= giveUpAfterMs) throw why;
       const pauseMs = nextPauseMs * (0.5 + random() / 2);
       nextPauseMs = Math.min(nextPauseMs * 2, longestPauseMs);
       await clock.sleep(pauseMs, signal).catch(() => {
-        throw error;
+        throw why;
       });
     },
   };

@@ -1,4 +1,5 @@
-import type { RunMessage } from './run-stream.ts';
+import type { MessageInitShape } from '@bufbuild/protobuf';
+import type { CallInputSchema } from '@palyra/api';
 
 /** Something for a running call. */
 export type AttachedInput =
@@ -15,30 +16,48 @@ export interface InputPump {
   /** Begins once; the call has to be known to palyrad by then. */
   start(): void;
   stop(): void;
-  /** Whether bytes were on their way: after a lost connection nobody knows whether they arrived. */
-  hasSentBytes(): boolean;
 }
 
 export interface InputPumpDeps {
-  readonly key: string;
   readonly input: AsyncIterable<AttachedInput>;
-  deliver(message: RunMessage): Promise<void>;
+  /** Resolves when palyrad took it. What it throws leaves open whether it did. */
+  feed(input: WireInput): Promise<unknown>;
+  /** The input ended in an error of its own. */
   failed(error: unknown): void;
+  /** Some of it may not have arrived. */
+  missing(error: unknown): void;
 }
 
-export function createInputPump({ key, input, deliver, failed }: InputPumpDeps): InputPump {
+export type WireInput = NonNullable<MessageInitShape<typeof CallInputSchema>['input']>;
+
+export function createInputPump({ input, feed, failed, missing }: InputPumpDeps): InputPump {
   const items = input[Symbol.asyncIterator]();
   let state: 'waiting' | 'running' | 'stopped' = 'waiting';
-  let sentBytes = false;
 
   async function pump(): Promise<void> {
+    let fed: Promise<unknown> = Promise.resolve();
     while (state === 'running') {
       const item = await items.next();
-      if (item.done === true || state !== 'running') return;
-      // Taken by the connection before the next one is asked for: a slow tool slows its writer, and nothing piles up.
-      await deliver({ case: 'input', value: { key, input: toWire(item.value) } });
-      sentBytes ||= item.value.kind === 'bytes' || item.value.kind === 'end';
+      if (item.done === true || state !== 'running') break;
+      if (item.value.kind === 'resize' || item.value.kind === 'signal') {
+        // They overtake bytes that a tool does not read: that may be why it is to be stopped. A lost one harms nobody.
+        feed(toWire(item.value)).catch(() => undefined);
+        continue;
+      }
+      // In order, and one at a time: a slow tool slows its writer, and nothing piles up.
+      await fed;
+      if (state !== 'running') break;
+      fed = feed(toWire(item.value)).catch((error: unknown) => {
+        stop();
+        missing(error);
+      });
     }
+  }
+  function stop(): void {
+    if (state === 'stopped') return;
+    state = 'stopped';
+    // Not awaited: a source that waits for a key press answers when it is pressed.
+    items.return?.().catch(() => undefined);
   }
   return {
     start() {
@@ -46,17 +65,9 @@ export function createInputPump({ key, input, deliver, failed }: InputPumpDeps):
       state = 'running';
       pump().catch(failed);
     },
-    stop() {
-      if (state === 'stopped') return;
-      state = 'stopped';
-      // Not awaited: a source that waits for a key press answers when it is pressed.
-      items.return?.().catch(() => undefined);
-    },
-    hasSentBytes: () => sentBytes,
+    stop,
   };
 }
-
-type WireInput = NonNullable<Extract<RunMessage, { case: 'input' }>['value']['input']>;
 
 function toWire(input: AttachedInput): WireInput {
   switch (input.kind) {

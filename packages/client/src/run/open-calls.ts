@@ -1,15 +1,18 @@
 import { canonicalJson, type JsonValue } from '@palyra/primitives';
 import { ClientError } from '../client-error.ts';
-import { createInputPump, type InputPump } from './attached-input.ts';
+import { isLost, translateError } from '../connection/translate-error.ts';
+import { type AttachedInput, createInputPump, type InputPump, type WireInput } from './attached-input.ts';
 import { type CallOptions, createPendingCall, type PendingCall } from './pending-call.ts';
 import type { RunEvent } from './run-event.ts';
 import type { RunMessage, RunStream } from './run-stream.ts';
 import type { ToolCallResult } from './tool-call-result.ts';
 
 export interface OpenCallsDeps {
-  readonly stream: Pick<RunStream, 'tell' | 'deliver'>;
+  readonly stream: Pick<RunStream, 'tell'>;
   runId(): string;
   newKey(): string;
+  /** Resolves when palyrad took it. Not on the stream: what is said there later must not wait for a tool that does not read. */
+  feed(key: string, input: WireInput): Promise<unknown>;
   /** Cancels by another way than the stream, if palyrad has such a call. */
   cancelElsewhere(key: string): void;
   /** Asks for the answer of a call that was told on this stream before. */
@@ -21,11 +24,10 @@ export interface OpenCalls {
   /** Throws `ClientError`, and what a callback throws. */
   propose(tool: string, input: JsonValue, options: CallOptions): Promise<ToolCallResult>;
   hear(event: RunEvent, isNew: boolean): Promise<void>;
-  /** The connection is gone. */
-  lost(): void;
   /** What a new connection has to say about them. */
   sayAgain(): readonly RunMessage[];
   fail(error: ClientError): void;
+  isIdle(): boolean;
 }
 
 interface OpenCall {
@@ -46,19 +48,28 @@ export function createOpenCalls(deps: OpenCallsDeps): OpenCalls {
 
   function open(proposal: Proposal, key: string, options: CallOptions): OpenCall {
     const pending = createPendingCall(deps.runId, options);
-    const { input } = options;
-    const failed = (error: unknown): void => abandon(call, error);
-    const pump = input === undefined ? undefined : createInputPump({ key, input, deliver: stream.deliver, failed });
+    const pump = options.input === undefined ? undefined : attach(key, options.input);
     const call: OpenCall = { key, proposal, pending, pump, isCancelled: false };
     calls.set(key, call);
     return call;
+  }
+  function attach(key: string, input: AsyncIterable<AttachedInput>): InputPump {
+    const withCall = (act: (call: OpenCall) => void): void => {
+      const call = calls.get(key);
+      if (call !== undefined) act(call);
+    };
+    return createInputPump({
+      input,
+      feed: (item) => deps.feed(key, item),
+      failed: (error) => withCall((call) => abandon(call, error)),
+      // A tool that goes on with a part of its input is worse than one that ends.
+      missing: (error) => withCall((call) => (isLost(translateError(error)) ? cancel(call) : abandon(call, error))),
+    });
   }
   function cancel(call: OpenCall): void {
     call.isCancelled = true;
     call.pump?.stop();
     stream.tell(cancelMessage(call.key));
-    // What is told stands behind input that the tool may never read.
-    if (call.pump !== undefined) deps.cancelElsewhere(call.key);
   }
   function abandon(call: OpenCall, error: unknown): void {
     call.pending.fail(error);
@@ -95,14 +106,6 @@ export function createOpenCalls(deps: OpenCallsDeps): OpenCalls {
         abandon(call, thrown);
       }
     },
-    lost() {
-      for (const call of calls.values()) {
-        if (call.pump?.hasSentBytes() !== true) continue;
-        // Some of it may be missing: a tool that goes on with a part of its input is worse than one that ends.
-        call.pump.stop();
-        call.isCancelled = true;
-      }
-    },
     sayAgain() {
       return [...calls.values()].flatMap((call): readonly RunMessage[] => {
         // Its attestation comes without being asked for.
@@ -122,6 +125,7 @@ export function createOpenCalls(deps: OpenCallsDeps): OpenCalls {
         pending.fail(error);
       }
     },
+    isIdle: () => calls.size === 0,
   };
 }
 

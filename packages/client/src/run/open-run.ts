@@ -11,7 +11,10 @@ import { createRunStream, type RunMessage } from './run-stream.ts';
 import { type ToolCallResult, toToolCallResult } from './tool-call-result.ts';
 import { type WatchOptions, watchRun } from './watch-run.ts';
 
-/** One run: calls that share a workspace, a session and a budget. */
+/**
+ * One run: calls that share a workspace, a session and a budget. Leaving its scope (`await using`) ends it, or cancels it when a
+ * call is still under way: whoever leaves does not wait for it any more.
+ */
 export interface Run extends AsyncDisposable {
   readonly id: string;
   /** Standing approvals may belong to it; a later run can go on with it. */
@@ -55,7 +58,10 @@ export async function openRun(beginning: RunBeginning, deps: RunDeps): Promise<R
     events: (options = {}) => watchRun(id, options, deps),
     cancel: () => life.finish('cancelling'),
     end: () => life.finish('ending'),
-    [Symbol.asyncDispose]: () => life.finish('ending'),
+    async [Symbol.asyncDispose]() {
+      // What ran is on record; of a palyrad that is gone, nothing more is to be had.
+      await life.finish(life.isIdle() ? 'ending' : 'cancelling').catch(() => undefined);
+    },
   };
 }
 
@@ -69,6 +75,7 @@ interface RunLife {
   cursor(): bigint;
   call(tool: string, input: JsonValue, options?: CallOptions): Promise<ToolCallResult>;
   finish(how: 'ending' | 'cancelling'): Promise<void>;
+  isIdle(): boolean;
 }
 
 function liveRun(beginning: RunBeginning, deps: RunDeps): RunLife {
@@ -88,13 +95,13 @@ function liveRun(beginning: RunBeginning, deps: RunDeps): RunLife {
     open: (requests) => rpc.runStream(requests, { signal }),
     opening: () => [firstMessage(beginning, place, cursor), ...calls.sayAgain(), ...LAST_MESSAGES[state]],
     hear,
-    lost: () => calls.lost(),
     isWorthKeeping: () => place !== undefined,
   });
   const calls = createOpenCalls({
     stream,
     runId: () => place?.id ?? '',
     newKey: deps.newKey,
+    feed: (key, input) => rpc.feedCall({ runId: place?.id ?? '', input: { key, input } }, { signal }),
     cancelElsewhere(key) {
       // Nobody waits for it: what becomes of the call is told on the stream.
       rpc.cancelCall({ runId: place?.id ?? '', key }, { signal }).catch(() => undefined);
@@ -145,6 +152,7 @@ function liveRun(beginning: RunBeginning, deps: RunDeps): RunLife {
       }
       await over.promise;
     },
+    isIdle: () => calls.isIdle(),
   };
 }
 

@@ -1,38 +1,28 @@
 /** What is to be sent on one connection, in order. */
 export interface Outbox<T> {
-  /** Resolves when the connection took it, and to false when it did not live that long. */
-  push(item: T): Promise<boolean>;
+  push(item: T): void;
   /** What the connection takes from; ends when the outbox is closed. */
-  readonly taken: AsyncIterable<T>;
+  readonly items: AsyncIterable<T>;
   close(): void;
 }
 
-interface Waiting<T> {
-  readonly item: T;
-  settle(wasTaken: boolean): void;
-}
-
 export function createOutbox<T>(): Outbox<T> {
-  const waiting: Waiting<T>[] = [];
+  const waiting: T[] = [];
   let isClosed = false;
   let wake = (): void => undefined;
 
   async function next(): Promise<IteratorResult<T, undefined>> {
-    while (!isClosed) {
-      const first = waiting.shift();
-      if (first !== undefined) {
-        first.settle(true);
-        return { done: false, value: first.item };
-      }
+    for (;;) {
+      const [first] = waiting.splice(0, 1);
+      if (isClosed) return { done: true, value: undefined };
+      if (first !== undefined) return { done: false, value: first };
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
-    return { done: true, value: undefined };
   }
   function close(): void {
     isClosed = true;
-    for (const { settle } of waiting.splice(0)) settle(false);
     wake();
   }
   async function stop(): Promise<IteratorResult<T, undefined>> {
@@ -41,19 +31,11 @@ export function createOutbox<T>(): Outbox<T> {
   }
   return {
     push(item) {
-      if (isClosed) return Promise.resolve(false);
-      const taken = new Promise<boolean>((settle) => waiting.push({ item, settle }));
+      waiting.push(item);
       wake();
-      return taken;
     },
     // Not a generator: one that waits for its next item cannot be told to stop. Connect asks for `throw`.
-    taken: {
-      [Symbol.asyncIterator]: () => ({
-        next,
-        return: stop,
-        throw: stop,
-      }),
-    },
+    items: { [Symbol.asyncIterator]: () => ({ next, return: stop, throw: stop }) },
     close,
   };
 }

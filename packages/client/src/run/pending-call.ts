@@ -12,7 +12,7 @@ export interface CallOptions {
   readonly taints?: readonly string[];
   /** Cancels the call; its result says how far it came. */
   readonly signal?: AbortSignal;
-  /** Standard input, terminal size and signals, for tools that take them. A connection that is lost meanwhile cancels the call. */
+  /** Standard input, terminal size and signals, for tools that take them. When some of it may be lost with a connection, the call is cancelled. */
   readonly input?: AsyncIterable<AttachedInput>;
   /** As it comes. Nothing more is read for the run until it resolves. What it throws cancels the call. */
   onOutput?(output: CallOutput): void | Promise<void>;

@@ -16,8 +16,6 @@ export interface RunStreamDeps {
   opening(): readonly RunMessage[];
   /** Nothing more is read until it resolves; to true when nothing follows. */
   hear(event: RunEvent): Promise<boolean>;
-  /** What was sent last may not have arrived. */
-  lost(): void;
   /** Whether a lost connection is worth another one. */
   isWorthKeeping(): boolean;
 }
@@ -26,8 +24,6 @@ export interface RunStreamDeps {
 export interface RunStream {
   /** At once, or not at all: `opening` says it again on the next connection. */
   tell(message: RunMessage): void;
-  /** On this connection or on a later one. Resolves when it was taken. */
-  deliver(message: RunMessage): Promise<void>;
   /** Until nothing follows. Throws `ClientError` when it gives up. */
   keep(): Promise<void>;
 }
@@ -36,37 +32,28 @@ type Requests = Outbox<{ message: RunMessage }>;
 
 export function createRunStream(deps: RunStreamDeps): RunStream {
   const { signal, reconnect } = deps;
-  let online = Promise.withResolvers<Requests>();
   let current: Requests | undefined;
 
   async function attempt(): Promise<'over'> {
     await deps.connect();
     reconnect.opened();
     const outbox: Requests = createOutbox();
-    for (const message of deps.opening()) void outbox.push({ message });
+    for (const message of deps.opening()) outbox.push({ message });
     current = outbox;
-    online.resolve(outbox);
     try {
-      for await (const { event } of deps.open(outbox.taken)) {
+      for await (const { event } of deps.open(outbox.items)) {
         reconnect.heard();
         if (event !== undefined && (await deps.hear(event))) return 'over';
       }
       throw new ClientError('client.unreachable', 'palyrad ended the stream of the run.');
     } finally {
       current = undefined;
-      online = Promise.withResolvers<Requests>();
       outbox.close();
     }
   }
   return {
     tell(message) {
-      void current?.push({ message });
-    },
-    async deliver(message) {
-      while (!signal.aborted) {
-        const outbox = await online.promise;
-        if (await outbox.push({ message })) return;
-      }
+      current?.push({ message });
     },
     async keep() {
       for (;;) {
@@ -76,7 +63,6 @@ export function createRunStream(deps: RunStreamDeps): RunStream {
         } catch (thrown) {
           const error = translateError(thrown);
           if (!deps.isWorthKeeping()) throw error;
-          deps.lost();
           await reconnect.pause(error, signal);
         }
       }

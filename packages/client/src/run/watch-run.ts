@@ -1,3 +1,4 @@
+import { ClientError } from '../client-error.ts';
 import { type StreamDeps, watchAgain } from '../connection/watch-again.ts';
 import type { RunDeps } from './open-run.ts';
 import { type RunEvent, toRunEvent } from './run-event.ts';
@@ -28,4 +29,15 @@ export async function* watchRun(
     yield event;
     if (event.kind === 'run_ended') return;
   }
+}
+
+/** As its first event has it. Throws `ClientError`: `gateway.run_not_found` when it is nobody's, or somebody else's. */
+export async function placeOfRun(
+  id: string,
+  deps: StreamDeps & Pick<RunDeps, 'rpc'>,
+): Promise<{ readonly id: string; readonly session: string }> {
+  for await (const event of watchRun(id, {}, deps)) {
+    if (event.kind === 'run_started') return { id: event.run_id, session: event.session_id };
+  }
+  throw new ClientError('client.protocol', 'palyrad did not tell how the run began.');
 }

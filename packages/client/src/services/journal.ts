@@ -64,7 +64,7 @@ export function createJournal(rpc: RpcClient<typeof JournalService>, deps: Strea
     },
     async *tail({ from, signal: stop, ...filter } = {}) {
       // A place in the log from the beginning: what is written while the connection is lost is told as well.
-      let next = from ?? (await nextSeq(rpc));
+      let next = from ?? (await endOfLog(rpc));
       const open = (signal: AbortSignal) => {
         return rpc.tailEntries({ filter: toFilter(filter), fromSeq: BigInt(next) }, { signal });
       };
@@ -88,7 +88,7 @@ export function createJournal(rpc: RpcClient<typeof JournalService>, deps: Strea
   };
 }
 
-async function nextSeq(rpc: RpcClient<typeof JournalService>): Promise<number> {
+async function endOfLog(rpc: RpcClient<typeof JournalService>): Promise<number> {
   const { entries } = await ask(rpc.queryEntries({ limit: 1, newestFirst: true }));
   const [newest] = entries;
   return newest === undefined ? 0 : number(newest.seq) + 1;
