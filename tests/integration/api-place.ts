@@ -116,6 +116,8 @@ export async function openApi(options: ApiPlaceOptions): Promise<ApiPlace> {
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer(
     connectNodeAdapter({
+      // As palyrad has it: what is written is what is sent.
+      acceptCompression: [],
       interceptors: [mapErrors({ error: () => undefined }), identify],
       routes(router) {
         router.service(RunService, runCalls);

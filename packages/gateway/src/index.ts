@@ -40,7 +40,7 @@ export type { PermittedCall } from './tool-call/permitted-call.ts';
 export type { CallEvent, Caller, ProposedCall, ToldPlace, Workspace } from './tool-call/proposed-call.ts';
 export type { ToolCallResult } from './tool-call/tool-call-result.ts';
 export { DEFAULT_TOOL_CALL_CONFIG, isAllowedTool, type ToolCallConfig } from './tool-call-config.ts';
-export type { AttachedInput } from './tools/attached-input.ts';
+export type { AttachedInput, AttachedSource } from './tools/attached-input.ts';
 export { createKeptChanges, type KeptChanges } from './tools/kept-changes.ts';
 export {
   openWorkspaces,

@@ -1,15 +1,16 @@
+import type { AttachedInput } from '@palyra/gateway';
 import { expect, test } from 'vitest';
-import { createCallInput, type SentInput } from './call-input.ts';
+import { createCallInput } from './call-input.ts';
 
 const PIECE = 64 * 1024;
-const bytes = (fill: number): SentInput => ({ kind: 'bytes', bytes: new Uint8Array(PIECE).fill(fill) });
+const bytes = (fill: number): AttachedInput => ({ kind: 'bytes', bytes: new Uint8Array(PIECE).fill(fill) });
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 test('what is sent comes in order, whether the reader or the sender is first', async () => {
   const input = createCallInput();
   const reader = input.attached[Symbol.asyncIterator]();
   const first = reader.next();
-  const sent: readonly SentInput[] = [bytes(1), { kind: 'resize', rows: 2, columns: 3 }, { kind: 'end' }];
+  const sent: readonly AttachedInput[] = [bytes(1), bytes(2), { kind: 'end' }];
   for (const each of sent) await input.send(each);
   expect([(await first).value, (await reader.next()).value, (await reader.next()).value]).toEqual(sent);
   input.close();
@@ -43,4 +44,16 @@ test('when the call is over whoever still sends is let go', async () => {
   await input.attached[Symbol.asyncIterator]().return?.();
   await sending;
   await input.send(bytes(0));
+});
+
+test('a signal does not wait behind bytes that nobody reads', async () => {
+  const input = createCallInput();
+  const stuck = Promise.all(Array.from({ length: 20 }, (_, at) => input.send(bytes(at))));
+  await input.send({ kind: 'resize', rows: 2, columns: 3 });
+  await input.send({ kind: 'signal', name: 'SIGINT' });
+  const controls = input.attached.controls?.[Symbol.asyncIterator]();
+  expect((await controls?.next())?.value).toEqual({ kind: 'resize', rows: 2, columns: 3 });
+  expect((await controls?.next())?.value).toEqual({ kind: 'signal', name: 'SIGINT' });
+  input.close();
+  await stuck;
 });

@@ -28,7 +28,7 @@ export interface EventRing {
   /** The first one after this; `held`: a place that was given away, and nothing after it may be told yet. */
   after(cursor: number): RunEvent | { readonly held: number } | undefined;
   /** At or below this number something that the database has may be missing here. */
-  readonly storedUpTo: number;
+  storedUpTo(): number;
   /** How much output came after this event, with what each piece of it takes. */
   outputAfter(cursor: number): number;
 }
@@ -135,9 +135,7 @@ export function createEventRing({ begin, first, storedUpTo, changed, bounds = RI
       const entry = entries[indexAfter(entries, cursor)];
       return entry === undefined ? undefined : (entry.event ?? { held: entry.sequence });
     },
-    get storedUpTo() {
-      return missingUpTo;
-    },
+    storedUpTo: () => missingUpTo,
     outputAfter: (cursor) => output - (entries[indexAfter(entries, cursor)]?.outputBefore ?? output),
   };
 }

@@ -22,8 +22,10 @@ export interface ReadOptions {
   /** The last number that the reader has; 0 for all. */
   readonly after: number;
   readonly signal: AbortSignal;
-  /** Told whenever the reader came back for more: it has all up to this number. */
-  took?(cursor: number): void;
+  /** Told of how far the reader came, and when it leaves. */
+  readonly progress?: { took(cursor: number): void; leave(): void } | undefined;
+  /** From then on the reader wants only what has happened already. */
+  isEnough?(): boolean;
 }
 
 /** As many results as are read at a time. */
@@ -36,25 +38,30 @@ const PAGE = 32;
  */
 export async function* readEvents(
   source: EventSource,
-  { after, signal, took }: ReadOptions,
+  { after, signal, progress, isEnough }: ReadOptions,
 ): AsyncGenerator<RunEvent, void, undefined> {
-  const { ring } = source;
+  const { ring, bell } = source;
   let cursor = after;
-  const store = createStoreReader(source);
-  while (!signal.aborted) {
-    const { rung } = source.bell;
-    const fromStore = await store.after(cursor);
-    const fromRing = ring.after(cursor);
-    const isStored = fromStore !== undefined && fromStore.sequence < numberOf(fromRing);
-    const event = isStored ? fromStore : fromRing;
-    if (event === undefined || 'held' in event) {
-      if (source.isOver) return;
-      await source.bell.wait(rung, signal);
-      continue;
+  let store: StoreReader | undefined;
+  try {
+    while (!signal.aborted) {
+      const rung = bell.rung();
+      if (cursor < ring.storedUpTo()) store ??= createStoreReader(source);
+      const fromStore = await store?.after(cursor);
+      const fromRing = ring.after(cursor);
+      const isStored = fromStore !== undefined && fromStore.sequence < numberOf(fromRing);
+      const event = isStored ? fromStore : fromRing;
+      if (event === undefined || 'held' in event) {
+        if (source.isOver || isEnough?.() === true) return;
+        await bell.wait(rung, signal);
+        continue;
+      }
+      cursor = event.sequence;
+      yield event;
+      progress?.took(cursor);
     }
-    cursor = event.sequence;
-    yield event;
-    took?.(cursor);
+  } finally {
+    progress?.leave();
   }
 }
 
@@ -63,16 +70,18 @@ function numberOf(found: ReturnType<EventRing['after']>): number {
   return 'held' in found ? found.held : found.sequence;
 }
 
-/** Reads on only where the ring says that something may be missing. */
-function createStoreReader({ ring, told }: Pick<EventSource, 'ring' | 'told'>): {
+interface StoreReader {
   after(cursor: number): Promise<RunEvent | undefined>;
-} {
+}
+
+/** Reads on only where the ring says that something may be missing. */
+function createStoreReader({ ring, told }: Pick<EventSource, 'ring' | 'told'>): StoreReader {
   let read: readonly RunEvent[] = [];
   let readUpTo = 0;
   return {
     async after(cursor) {
       read = read.filter(({ sequence }) => sequence > cursor);
-      const upTo = ring.storedUpTo;
+      const upTo = ring.storedUpTo();
       if (read.length === 0 && Math.max(cursor, readUpTo) < upTo) {
         // The reader may have a result, and not yet its attestation.
         const calls = await told({ after: cursor - 2, upTo, limit: PAGE });

@@ -1,8 +1,15 @@
-import { type AdoptedRun, firstNumber, type ProposedCall, type Run, type ToolCallResult } from '@palyra/gateway';
+import {
+  type AdoptedRun,
+  type AttachedInput,
+  firstNumber,
+  type ProposedCall,
+  type Run,
+  type ToolCallResult,
+} from '@palyra/gateway';
 import type { Clock } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
 import { createBell } from './bell.ts';
-import { type CallInput, createCallInput, type SentInput } from './call-input.ts';
+import { type CallInput, createCallInput } from './call-input.ts';
 import { createEventRing, type HeldPlaces, type RingBounds } from './event-ring.ts';
 import { type ReadTold, readEvents } from './read-events.ts';
 import type { RunEvent } from './run-event.ts';
@@ -17,7 +24,7 @@ export interface RunHub {
    */
   propose(run: Pick<Run, 'call'>, proposal: Proposal, after: number): Promise<ToolCallResult>;
   /** Resolves when there is room for more. What no call waits for is dropped: it may have ended just now. */
-  send(key: string, input: SentInput): Promise<void>;
+  send(key: string, input: AttachedInput): Promise<void>;
   /** False when no such call is under way. */
   cancelCall(key: string): boolean;
   events(options: ListenOptions): AsyncGenerator<RunEvent, void, undefined>;
@@ -74,6 +81,7 @@ export function createRunHub(run: AdoptedRun, deps: RunHubDeps): RunHub {
       return end;
     },
     over({ outcome, calls }) {
+      if (source.isOver) return;
       end?.fill([{ time: clock.now(), happened: { kind: 'run_ended', outcome, calls } }], 'only_here');
       source.isOver = true;
       bell.ring();
@@ -118,24 +126,15 @@ export function createRunHub(run: AdoptedRun, deps: RunHubDeps): RunHub {
       call?.cancel.abort();
       return call !== undefined;
     },
-    async *events({ after, signal, isWaitedFor, until }) {
-      const reader = isWaitedFor ? readers.join(after) : undefined;
+    events({ after, signal, isWaitedFor, until }) {
+      const progress = isWaitedFor ? readers.join(after) : undefined;
+      if (until === undefined) return readEvents(source, { after, signal, progress });
       let isEnough = false;
-      void until?.then(() => {
+      void until.then(() => {
         isEnough = true;
         bell.ring();
       });
-      const listened = {
-        ...source,
-        get isOver() {
-          return source.isOver || isEnough;
-        },
-      };
-      try {
-        yield* readEvents(listened, { after, signal, ...(reader === undefined ? {} : { took: reader.took }) });
-      } finally {
-        reader?.leave();
-      }
+      return readEvents(source, { after, signal, progress, isEnough: () => isEnough });
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { AdoptedRun, Gateway, KnownRun } from '@palyra/gateway';
+import { parseActor } from '@palyra/journal';
 import type { Clock, Logger, RunId } from '@palyra/primitives';
 import { createBell } from './bell.ts';
 import { createEventRing, type RingBounds } from './event-ring.ts';
@@ -145,7 +146,7 @@ function createOrphans({ gateway, clock, logger, orphanMs }: RunHubsDeps): Orpha
   const cancel = async (run: RunId) => {
     runs.delete(run);
     const adopted = await gateway.adoptRun(run);
-    await adopted.cancel();
+    await adopted.cancel(PALYRAD);
   };
   const expect = (run: RunId, each: Attended) => {
     if (isClosed || each.isOver) return;
@@ -187,4 +188,5 @@ function createOrphans({ gateway, clock, logger, orphanMs }: RunHubsDeps): Orpha
   };
 }
 
+const PALYRAD = parseActor('daemon:palyrad');
 const NOT_CANCELLED = 'A run that nobody came back to could not be cancelled.';

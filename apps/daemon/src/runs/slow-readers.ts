@@ -36,31 +36,33 @@ interface Reader {
  * SECURITY: T-39 — a reader that stands still holds it for so long and no longer, and costs no memory: it has a gap then.
  */
 export function createSlowReaders({ behind, clock, patienceMs }: SlowReadersDeps): SlowReaders {
-  const readers = new Set<Reader>();
-  const bell = createBell();
-  const slow = () => [...readers].filter((each) => !each.isGivenUp && behind(each.cursor) > MOST_BEHIND);
+  let readers: readonly Reader[] = [];
+  // Made when a tool first waits: most never do.
+  let bell: Bell | undefined;
+  const isLate = (reader: Reader) => !reader.isGivenUp && behind(reader.cursor) > MOST_BEHIND;
 
   return {
     join(cursor) {
       const reader: Reader = { cursor, isGivenUp: false };
-      readers.add(reader);
+      readers = [...readers, reader];
       return {
         took(now) {
           reader.cursor = now;
           if (reader.isGivenUp && behind(now) === 0) reader.isGivenUp = false;
-          bell.ring();
+          bell?.ring();
         },
         leave() {
-          readers.delete(reader);
-          bell.ring();
+          readers = readers.filter((each) => each !== reader);
+          bell?.ring();
         },
       };
     },
     async caughtUp(signal) {
       while (!signal.aborted) {
-        const late = slow();
+        const late = readers.filter(isLate);
         if (late.length === 0) return;
         const before = late.map(({ cursor }) => cursor);
+        bell ??= createBell();
         if (await hasRung(bell, { clock, patienceMs, signal })) continue;
         for (const [at, reader] of late.entries()) if (reader.cursor === before[at]) reader.isGivenUp = true;
       }
@@ -79,7 +81,7 @@ async function hasRung(bell: Bell, { clock, patienceMs, signal }: Patience): Pro
     () => true,
     () => false,
   );
-  const rung = bell.wait(bell.rung, AbortSignal.any([signal, over.signal])).then(() => false);
+  const rung = bell.wait(bell.rung(), AbortSignal.any([signal, over.signal])).then(() => false);
   const late = await Promise.race([isLate, rung]);
   // With a word, or an exception with its stack is made of it, for nobody.
   over.abort('over');

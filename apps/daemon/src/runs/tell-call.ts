@@ -1,6 +1,5 @@
-import type { CallEvent, Run, ToolCallResult } from '@palyra/gateway';
+import type { AttachedSource, CallEvent, Run, ToolCallResult } from '@palyra/gateway';
 import type { Clock } from '@palyra/primitives';
-import type { SentInput } from './call-input.ts';
 import type { EventRing, HeldPlaces } from './event-ring.ts';
 import { endOfCall, type Happening } from './run-event.ts';
 import type { Proposal } from './run-hub.ts';
@@ -14,7 +13,7 @@ export interface TellCallDeps {
   readonly after: number;
   /** Cancels it. */
   readonly signal: AbortSignal;
-  readonly attached: AsyncIterable<SentInput>;
+  readonly attached: AttachedSource;
 }
 
 /** A result and its attestation, which follows it directly. */
@@ -80,7 +79,7 @@ export async function tellCall(
         place = ring.hold(PLACES_OF_A_CALL);
         return place;
       },
-    } as Parameters<Run['call']>[0]);
+    });
     tellEnd(result);
     return result;
   } catch (error) {

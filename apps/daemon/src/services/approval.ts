@@ -1,7 +1,8 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { ServiceImpl } from '@connectrpc/connect';
 import type { ApprovalService, RecordDecisionResponseSchema, WatchApprovalsResponseSchema } from '@palyra/api';
-import { type Approvals, type DecideOutcome, type PendingToolApproval, parseStatement } from '@palyra/approvals';
+import { type Approvals, type PendingToolApproval, parseStatement } from '@palyra/approvals';
+import type { AnsweredOutcome, RememberedRules } from '@palyra/gateway';
 import { type ApprovalId, parseId } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
 import { type AuthenticatedPeer, peerOf } from '../interceptors/peer-context.ts';
@@ -12,7 +13,8 @@ import { invalid } from '../wire/proposal.ts';
 import { deciderOf, isHuman } from './human-peer.ts';
 
 export interface ApprovalServiceDeps {
-  readonly approvals: Approvals;
+  /** With `record` as answers for always need it. */
+  readonly approvals: Approvals & Pick<RememberedRules, 'record'>;
   /** How many bytes of content a message takes. */
   readonly room: number;
 }
@@ -119,7 +121,7 @@ async function* watchCards(
     }
     yield { change: { case: 'caughtUp', value: {} } };
     while (!signal.aborted) {
-      const { rung } = bell;
+      const rung = bell.rung();
       if (hasGap) {
         hasGap = false;
         yield { change: { case: 'gap', value: {} } };
@@ -140,11 +142,15 @@ async function* watchCards(
 
 type WireOutcome = MessageInitShape<typeof RecordDecisionResponseSchema>;
 
-function wireOutcome(outcome: DecideOutcome): WireOutcome {
+function wireOutcome(outcome: AnsweredOutcome): WireOutcome {
   switch (outcome.kind) {
     case 'decided': {
-      const { kind, state, grantId = '', released } = outcome;
-      return { kind, state, grantId, released: [...released] };
+      const { kind, state, grantId = '', released, rule } = outcome;
+      const decided = { kind, state, grantId, released: [...released] };
+      if (rule === undefined) return decided;
+      if (rule.kind === 'in_force') return { ...decided, ruleId: rule.id };
+      // It was said, and holds for this call; that it is no rule, and why, is told with it.
+      return { ...decided, code: rule.code, message: rule.message };
     }
     case 'counted':
       return { ...outcome, state: 'pending' };

@@ -15,7 +15,9 @@ import { type ApprovalServiceDeps, createApprovalService } from './approval.ts';
 import { createGrantService } from './grant.ts';
 import { createJournalService, type JournalServiceDeps } from './journal.ts';
 import { createPolicyFiles, type PolicyServiceDeps } from './policy.ts';
+import { createPolicyRules, type PolicyRulesDeps } from './policy-rules.ts';
 import { createRunCalls, type RunServiceDeps } from './run.ts';
+import { createRunRecords, type RunRecordsDeps } from './run-records.ts';
 import { createStatusService, type StatusServiceDeps } from './status.ts';
 import { createToolService, type ToolServiceDeps } from './tool.ts';
 import { createWorkspaceService, type WorkspaceServiceDeps } from './workspace.ts';
@@ -24,6 +26,8 @@ import { createWorkspaceService, type WorkspaceServiceDeps } from './workspace.t
 export type ServicesDeps = ApprovalServiceDeps &
   JournalServiceDeps &
   PolicyServiceDeps &
+  PolicyRulesDeps &
+  RunRecordsDeps &
   RunServiceDeps &
   StatusServiceDeps &
   ToolServiceDeps &
@@ -31,10 +35,10 @@ export type ServicesDeps = ApprovalServiceDeps &
 
 /** Everything that palyrad serves, on every listener that serves calls. */
 export function registerServices(router: ConnectRouter, deps: ServicesDeps): void {
-  router.service(RunService, createRunCalls(deps));
+  router.service(RunService, { ...createRunCalls(deps), ...createRunRecords(deps) });
   router.service(ApprovalService, createApprovalService(deps));
   router.service(GrantService, createGrantService(deps));
-  router.service(PolicyService, createPolicyFiles(deps));
+  router.service(PolicyService, { ...createPolicyFiles(deps), ...createPolicyRules(deps) });
   router.service(JournalService, createJournalService(deps));
   router.service(StatusService, createStatusService(deps));
   router.service(ToolService, createToolService(deps));

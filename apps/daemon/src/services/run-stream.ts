@@ -37,15 +37,12 @@ export function createRunStream(deps: RunStreamDeps): ServiceImpl<typeof RunServ
     const { run, after } = opened;
     const hub = hubs.of(run);
     using _here = hubs.attend(run.id);
-    const stop = new AbortController();
-    const signal = AbortSignal.any([context.signal, stop.signal]);
     let failure: unknown;
     // Nothing more will be said: what was begun is told to its end, and then there is nothing to stay for.
     const until = hear(messages, { run, hub, after }).catch((error: unknown) => {
       failure = error;
-      stop.abort('over');
     });
-    for await (const event of hub.events({ after, signal, isWaitedFor: true, until })) {
+    for await (const event of hub.events({ after, signal: context.signal, isWaitedFor: true, until })) {
       yield { event: wireRunEvent(event, room) };
     }
     // Of a caller that is gone there is nothing to say.
@@ -85,16 +82,23 @@ interface Heard {
 
 /** Resolves when everything was said and every call that was proposed here has ended. */
 async function hear(messages: AsyncIterator<RunStreamRequest>, heard: Heard): Promise<void> {
-  const under = new Set<Promise<unknown>>();
+  let underWay = 0;
+  let allEnded: PromiseWithResolvers<void> | undefined;
   const begin = (act: Promise<unknown>) => {
+    underWay += 1;
     // Whatever becomes of it is told.
-    const done = act.catch(() => undefined).finally(() => under.delete(done));
-    under.add(done);
+    const end = () => {
+      underWay -= 1;
+      if (underWay === 0) allEnded?.resolve();
+    };
+    act.then(end, end);
   };
   for (let next = await messages.next(); next.done !== true; next = await messages.next()) {
     await take(next.value, { ...heard, begin });
   }
-  while (under.size > 0) await Promise.all(under);
+  if (underWay === 0) return;
+  allEnded = Promise.withResolvers();
+  await allEnded.promise;
 }
 
 async function take(

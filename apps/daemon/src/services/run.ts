@@ -88,7 +88,7 @@ export function createRunCalls(deps: RunServiceDeps): RunCalls {
       if (run.end !== undefined) throw new GatewayError('gateway.run_ended', 'The run is over.');
       const adopted = await gateway.adoptRun(run.id);
       hubs.of(adopted);
-      await adopted.cancel();
+      await adopted.cancel(callerIn(context).actor);
       return {};
     },
     async endRun({ runId }, context) {

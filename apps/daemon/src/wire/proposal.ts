@@ -1,6 +1,7 @@
 import type { CallInput, CallProposal } from '@palyra/api';
+import type { AttachedInput } from '@palyra/gateway';
+import { isPassedSignal } from '@palyra/sandbox';
 import { DaemonError } from '../daemon-error.ts';
-import type { SentInput } from '../runs/call-input.ts';
 import type { Proposal } from '../runs/run-hub.ts';
 
 /** A key is shown, logged and kept with the call: visible, and not long. */
@@ -24,7 +25,7 @@ export function proposalOf(proposal: CallProposal | undefined): Proposal {
 
 export interface KeyedInput {
   readonly key: string;
-  readonly input: SentInput;
+  readonly input: AttachedInput;
 }
 
 /** Throws `daemon.invalid_request`. */
@@ -40,6 +41,7 @@ export function sentInputOf(sent: CallInput | undefined): KeyedInput {
     case 'resize':
       return { key, input: { kind: 'resize', rows: input.value.rows, columns: input.value.columns } };
     case 'signal':
+      if (!isPassedSignal(input.value)) throw invalid('This signal is not passed on.', 'Cancel the call to end it.');
       return { key, input: { kind: 'signal', name: input.value } };
     case undefined:
       throw invalid('There is nothing in the input.');

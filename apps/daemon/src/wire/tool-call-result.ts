@@ -85,7 +85,7 @@ export function wireScope(scope: string | undefined): ApprovalScope {
   return SCOPES[scope ?? ''] ?? ApprovalScope.UNSPECIFIED;
 }
 
-const OUTCOMES: Readonly<Record<ToolCallResult['outcome']['kind'], OutcomeKind>> = {
+export const OUTCOMES: Readonly<Record<ToolCallResult['outcome']['kind'], OutcomeKind>> = {
   completed: OutcomeKind.COMPLETED,
   failed: OutcomeKind.FAILED,
   refused: OutcomeKind.REFUSED,

@@ -3,7 +3,7 @@ import type { ToolAttestation } from '@palyra/journal';
 import type { CallFacts } from '@palyra/policy';
 import type { JsonObject, JsonValue, Sha256Hex } from '@palyra/primitives';
 import type { PermittedCall } from '../tool-call/permitted-call.ts';
-import type { AttachedInput } from '../tools/attached-input.ts';
+import type { AttachedSource } from '../tools/attached-input.ts';
 
 export type Capability = CallFacts['capabilities'][number];
 
@@ -90,7 +90,7 @@ export interface ExecuteContext {
   readonly signal: AbortSignal;
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
   /** From whoever is attached; a tool that takes none of it never asks for the first. */
-  readonly attached?: AsyncIterable<AttachedInput>;
+  readonly attached?: AttachedSource;
 }
 
 export interface ToolOutput {

@@ -106,7 +106,10 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
     if (before === undefined) return undefined;
     if (!isSame(before.proposed, proposed)) throw keyReused();
     const card = await deps.approvals.get(before.approvalId).catch(() => undefined);
-    if (card?.state === 'pending') return before.told;
+    if (card?.state === 'pending') {
+      proposed.onEvent?.({ kind: 'repeated', told: null });
+      return before.told;
+    }
     parked.delete(key);
     return undefined;
   };
@@ -223,7 +226,13 @@ export async function recordedEnd(
   journal: Journal,
 ): Promise<{ readonly result: ToolCallResult; readonly at: number }> {
   const told = parseJson(result ?? '') as unknown as ToolCallResult;
-  const said = output === null ? {} : await journal.bodies.read(output).then(asJson, () => ({}));
+  const said =
+    output === null
+      ? {}
+      : await journal.bodies
+          .read(output)
+          .then(asJson)
+          .catch(() => ({}));
   const { entries } = await journal.query({ call: id, kinds: ['attestation'], limit: 1 });
   const [attestation] = entries;
   const found = foundIn(attestation);
@@ -247,6 +256,7 @@ function foundIn(entry: JournalEntry | undefined) {
   return { attestation_id, execution_sha256: execution, journal_seq: entry.seq };
 }
 
+/** Ours, and as large as outputs are. Throws when it was too large to be kept whole. */
 function asJson({ bytes }: { readonly bytes: Uint8Array }): JsonObject {
-  return parseJson(Buffer.from(bytes).toString('utf8')) as JsonObject;
+  return JSON.parse(Buffer.from(bytes).toString('utf8')) as JsonObject;
 }

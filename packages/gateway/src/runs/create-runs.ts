@@ -38,8 +38,9 @@ export function createRuns(deps: RunsDeps): Runs {
   const { database, journal, policy, config, clock, ids, owner } = deps;
   const open = new Map<string, OwnedRun>();
   const owned = (row: RunRow): OwnedRun => {
-    const run = open.get(row.id) ?? openRun(row, deps, () => open.delete(row.id));
-    open.set(row.id, run);
+    const { id } = row;
+    const run = open.get(id) ?? openRun(row, deps, () => open.delete(id));
+    open.set(id, run);
     return run;
   };
   const reopening = new Map<string, Promise<OwnedRun>>();

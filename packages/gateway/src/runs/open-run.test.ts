@@ -24,12 +24,12 @@ test('never more calls are counted and held than there may be, whatever is done 
         if (each === 'count twice') reservation.count();
         reservation.free();
       }
-      expect([budget.used, surprises]).toEqual([counted, []]);
+      expect([budget.used(), surprises]).toEqual([counted, []]);
     }),
   );
 });
 
 test('what was used before a restart counts', () => {
   const budget = createBudget(2, { used: 2, refused: 1 });
-  expect([budget.reserve(), budget.used, budget.refused]).toEqual([undefined, 2, 1]);
+  expect([budget.reserve(), budget.used(), budget.refused()]).toEqual([undefined, 2, 1]);
 });

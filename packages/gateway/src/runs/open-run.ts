@@ -30,8 +30,8 @@ export interface Budget {
   reserve(): Reservation | undefined;
   /** A call was refused. */
   refuse(): void;
-  readonly used: number;
-  readonly refused: number;
+  used(): number;
+  refused(): number;
 }
 
 /** Room for one call until one of these is called; what comes after the first says nothing. */
@@ -60,11 +60,7 @@ export function createBudget(most: number, before: { readonly used: number; read
     refuse() {
       refused += 1;
     },
-    get used() {
-      return used;
-    },
-    get refused() {
-      return refused;
-    },
+    used: () => used,
+    refused: () => refused,
   };
 }

@@ -10,7 +10,7 @@ import type { Caller, ProposedCall, ToldPlace, Workspace } from '../tool-call/pr
 import type { ToolCallSteps } from '../tool-call/run-tool-call.ts';
 import type { ToolCallResult } from '../tool-call/tool-call-result.ts';
 import { isAllowedTool, type ToolCallConfig } from '../tool-call-config.ts';
-import { createCalls } from './create-calls.ts';
+import { type Calls, createCalls } from './create-calls.ts';
 import { createBudget, type OpenRun } from './open-run.ts';
 import { createTurns, type Turns } from './turns.ts';
 
@@ -28,8 +28,8 @@ export interface Run {
    * throws when an outcome could not be recorded: then that is tried again, and the same key tells it once it is.
    */
   call(proposed: Omit<ProposedCall, 'run'>): Promise<ToolCallResult>;
-  /** Stops what runs, takes back what is asked, and ends the run. */
-  cancel(): Promise<void>;
+  /** Stops what runs, takes back what is asked, and ends the run. By its owner unless told. */
+  cancel(by?: Actor): Promise<void>;
   end(): Promise<void>;
   /** Has its end told, whoever ends it. The last one that followed is asked. */
   follow(follower: RunFollower): void;
@@ -82,8 +82,10 @@ const COMPLETED = { outcome: 'completed' } as const;
 
 type End = typeof COMPLETED | (CancelCause & { readonly outcome: 'cancelled' });
 
-export function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedRun {
+export function openRun(opened: RunRow, deps: RunsDeps, onOver: () => void): OwnedRun {
   const { approvals, config } = deps;
+  // Not what it was opened with, which is long: thousands stand idle.
+  const row = { id: opened.id, session: opened.session, principal: opened.principal, max_calls: opened.max_calls };
   const cancelled = new AbortController();
   let isOver = false;
   let isRefused = false;
@@ -92,17 +94,19 @@ export function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedR
   const shared: Omit<OpenRun, 'caller'> = {
     id: row.id as RunId,
     session: row.session as SessionId,
-    workspace: { id: row.workspace, root: row.workspace_root },
-    config: { ...config, maxCallsPerRun: row.max_calls },
+    workspace: { id: opened.workspace, root: opened.workspace_root },
+    config: row.max_calls === config.maxCallsPerRun ? config : { ...config, maxCallsPerRun: row.max_calls },
     allowedNames: () => allowedNames(deps),
-    budget: createBudget(row.max_calls, { used: row.calls, refused: row.refused }),
+    budget: createBudget(row.max_calls, { used: opened.calls, refused: opened.refused }),
     turns: createTurns(),
     signal: cancelled.signal,
     isRefused: () => isRefused,
   };
   const { id, session, budget, turns } = shared;
-  const calls = createCalls(shared, deps);
+  // With the first one: most of the runs that stand idle have made none.
+  let calls: Calls | undefined;
 
+  const settled = async () => calls?.settled();
   const tellEnd = async (end: End & { readonly calls: number }) => {
     const place = follower?.endAt();
     using unlessTold = new DisposableStack();
@@ -115,9 +119,8 @@ export function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedR
   /** Once; what could not be recorded can be tried again. */
   const finish = (end: End): Promise<void> => {
     isOver = true;
-    ending ??= calls
-      .settled()
-      .then(() => tellEnd({ ...end, calls: budget.used }))
+    ending ??= settled()
+      .then(() => tellEnd({ ...end, calls: budget.used() }))
       .catch((error: unknown) => {
         ending = undefined;
         throw error;
@@ -139,7 +142,7 @@ export function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedR
   };
   /** As many refusals as calls: an agent that is refused all the time fills the journal. */
   const endIfRefusedTooOften = () => {
-    if (isRefused || budget.refused < row.max_calls) return;
+    if (isRefused || budget.refused() < row.max_calls) return;
     // Nobody waits for it: among the calls that it waits for may be the one that made this one.
     void endRefused().catch(() => undefined);
   };
@@ -151,9 +154,9 @@ export function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedR
     id,
     session,
     workspace: shared.workspace,
-    startedAt: row.started_at,
-    generation: row.generation,
-    cancel: () => cancel({ reason: 'cancelled' }),
+    startedAt: opened.started_at,
+    generation: opened.generation,
+    cancel: (by) => cancel({ reason: 'cancelled', ...(by === undefined ? {} : { by }) }),
     end: () => finish(COMPLETED),
     follow(next) {
       follower = next;
@@ -169,6 +172,7 @@ export function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedR
         async call(proposed) {
           endIfRefusedTooOften();
           if (isOver) throw over();
+          calls ??= createCalls(shared, deps);
           const result = await calls.call({ ...proposed, run: id }, run);
           endIfRefusedTooOften();
           return result;
@@ -179,13 +183,19 @@ export function openRun(row: RunRow, deps: RunsDeps, onOver: () => void): OwnedR
     drop() {
       isOver = true;
       cancelled.abort();
-      void calls.settled().then(onOver);
+      // Ended here, and heard of as everybody else does.
+      if (ending !== undefined) return;
+      void settled().then(() => {
+        onOver();
+        follower?.endAt();
+        follower?.over({ outcome: 'cancelled', calls: budget.used() });
+      });
     },
   };
 }
 
 async function recordEnd(
-  { id, session, principal }: RunRow,
+  { id, session, principal }: Pick<RunRow, 'id' | 'session' | 'principal'>,
   end: End & { readonly calls: number; readonly told: number | null },
   { database, journal, clock }: RunsDeps,
 ): Promise<void> {

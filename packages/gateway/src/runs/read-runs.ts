@@ -1,7 +1,9 @@
+import { commandLine } from '@palyra/approvals';
 import type { EntryData, Journal, JournalEntry } from '@palyra/journal';
 import type { ActivePolicies } from '@palyra/policy';
 import { type Clock, parseJson } from '@palyra/primitives';
 import type { Database } from '@palyra/storage';
+import type { Redactor } from '../redact/create-redactor.ts';
 import type { GatewaySchema, RunRow } from '../store/gateway-schema.ts';
 import type { Caller } from '../tool-call/proposed-call.ts';
 import type { OpenedWith } from './create-runs.ts';
@@ -49,6 +51,9 @@ export interface CallLine {
   /** `waiting` for a human or its turn, `executing`, or how it ended. */
   readonly state: 'waiting' | 'executing' | EntryData<'outcome'>['outcome'];
   readonly code: string | null;
+  readonly endedAt: number | null;
+  /** What it was about, as far as it is kept: the beginning of what was proposed, without secrets that are held. */
+  readonly about: string | null;
 }
 
 export interface ShownRun {
@@ -66,7 +71,8 @@ export interface CallsPage {
 
 export interface ReadDeps {
   readonly database: Pick<Database<GatewaySchema>, 'read'>;
-  readonly journal: Pick<Journal, 'query'>;
+  readonly journal: Pick<Journal, 'query' | 'bodies'>;
+  readonly redactor: Pick<Redactor, 'redactText'>;
   readonly policies: Pick<ActivePolicies, 'decide'>;
   readonly clock: Clock;
 }
@@ -129,11 +135,13 @@ export function viewOf(row: RunRow): RunView {
 
 async function lineOf(
   { data, seq, time }: Extract<JournalEntry, { kind: 'proposal' }>,
-  { journal }: Pick<ReadDeps, 'journal'>,
+  { journal, redactor }: Pick<ReadDeps, 'journal' | 'redactor'>,
 ): Promise<CallLine> {
   const { entries } = await journal.query({ call: data.call_id, kinds: ['decision', 'intent', 'outcome'] });
   const decision = entries.findLast((entry) => entry.kind === 'decision')?.data;
-  const outcome = entries.findLast((entry) => entry.kind === 'outcome')?.data;
+  const ended = entries.findLast((entry) => entry.kind === 'outcome');
+  const outcome = ended?.data;
+  const input = await journal.bodies.read(data.input).catch(() => undefined);
   return {
     callId: data.call_id,
     parentCallId: data.parent_call_id ?? null,
@@ -145,7 +153,24 @@ async function lineOf(
     policyIds: decision?.policy_ids ?? [],
     state: outcome?.outcome ?? (entries.some(({ kind }) => kind === 'intent') ? 'executing' : 'waiting'),
     code: outcome?.code ?? null,
+    endedAt: ended?.time ?? null,
+    // SECURITY: T-24 — masked whole, then cut: half of a secret is not found any more.
+    about: input === undefined ? null : redactor.redactText(aboutInput(input.bytes)).slice(0, MOST_ABOUT),
   };
+}
+
+const MOST_ABOUT = 400;
+
+/** The command line or the path, where there is one; else all of it. */
+function aboutInput(bytes: Uint8Array): string {
+  const text = Buffer.from(bytes).toString('utf8');
+  try {
+    const { argv, path } = Object(JSON.parse(text)) as { readonly argv?: unknown; readonly path?: unknown };
+    if (Array.isArray(argv) && argv.every((word) => typeof word === 'string')) return commandLine(argv);
+    return typeof path === 'string' ? path : text;
+  } catch {
+    return text;
+  }
 }
 
 function pageSize(limit: number): number {

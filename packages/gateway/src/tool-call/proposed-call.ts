@@ -1,7 +1,7 @@
 import type { Actor } from '@palyra/journal';
 import type { PolicyRequest } from '@palyra/policy';
 import type { CallId, RunId } from '@palyra/primitives';
-import type { AttachedInput } from '../tools/attached-input.ts';
+import type { AttachedSource } from '../tools/attached-input.ts';
 
 /** Who proposes: from the credential and the server's registry, never from what the caller wrote. */
 export interface Caller {
@@ -36,7 +36,7 @@ export interface ProposedCall {
   onEvent?(event: CallEvent): void;
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
   /** What comes while it runs: asked for when it does, and let go when it is over. One that throws ends the call. */
-  readonly attached?: AsyncIterable<AttachedInput>;
+  readonly attached?: AttachedSource;
 }
 
 /** A place in the order of what is told of a run. */
@@ -49,7 +49,7 @@ export interface ToldPlace {
 /** In the order of the life of a call. */
 export type CallEvent =
   | { readonly kind: 'accepted'; readonly callId: CallId }
-  /** Instead of all others: it was made before, and its result was told at this place. */
+  /** Instead of all others: it was made before, and its result was told at this place; null: at none that was kept. */
   | { readonly kind: 'repeated'; readonly told: number | null }
   | {
       /** The first one; what is decided after an approval is in the result. */

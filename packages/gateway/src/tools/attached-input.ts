@@ -9,6 +9,11 @@ export type AttachedInput =
   | { readonly kind: 'resize'; readonly rows: number; readonly columns: number }
   | { readonly kind: 'signal'; readonly name: PassedSignal };
 
+export interface AttachedSource extends AsyncIterable<AttachedInput> {
+  /** Read beside the rest: a signal reaches a tool that does not read what was sent before it. */
+  readonly controls?: AsyncIterable<AttachedInput>;
+}
+
 export interface AttachedFeed {
   /** For the sandbox. */
   readonly options: Required<Pick<RunOptions, 'input' | 'onStart' | 'signal'>>;
@@ -22,17 +27,17 @@ export interface AttachedFeed {
  * Reads one piece ahead and no more: a tool that does not read makes the source wait. When the source throws, whoever was
  * attached is gone and the command is ended: it must not take a part for the whole.
  */
-export function feedAttached(source: AsyncIterable<AttachedInput>, signal: AbortSignal): AttachedFeed {
-  let iterator: AsyncIterator<AttachedInput> | undefined;
+export function feedAttached(source: AttachedSource, signal: AbortSignal): AttachedFeed {
+  const iterators: AsyncIterator<AttachedInput>[] = [];
   const lost = new AbortController();
   const bytes = createHandOver();
   const signals = new Map<PassedSignal, number>();
   let inputBytes = 0;
   let isOver = false;
 
-  const pump = async (running: Parameters<NonNullable<RunOptions['onStart']>>[0]): Promise<void> => {
-    const items = source[Symbol.asyncIterator]();
-    iterator = items;
+  const pump = async (from: AsyncIterable<AttachedInput>, running: Running): Promise<void> => {
+    const items = from[Symbol.asyncIterator]();
+    iterators.push(items);
     for (let next = await items.next(); next.done !== true && !isOver; next = await items.next()) {
       const item = next.value;
       switch (item.kind) {
@@ -52,14 +57,17 @@ export function feedAttached(source: AsyncIterable<AttachedInput>, signal: Abort
           signals.set(item.name, (signals.get(item.name) ?? 0) + 1);
       }
     }
-    bytes.end();
+  };
+  const pumpAll = async (running: Running): Promise<void> => {
+    const controls = source.controls === undefined ? undefined : pump(source.controls, running);
+    await Promise.all([controls, pump(source, running).then(() => bytes.end())]);
   };
   return {
     options: {
       input: bytes.taken,
       signal: AbortSignal.any([signal, lost.signal]),
       onStart(running) {
-        pump(running).catch((fault: unknown) => {
+        pumpAll(running).catch((fault: unknown) => {
           if (isOver) return;
           bytes.fail(fault);
           lost.abort();
@@ -70,11 +78,13 @@ export function feedAttached(source: AsyncIterable<AttachedInput>, signal: Abort
       isOver = true;
       bytes.end();
       // Not waited for: a source that waits for its peer answers when that comes, if it does.
-      if (iterator !== undefined) void letGo(iterator);
+      for (const iterator of iterators) void letGo(iterator);
     },
     told: () => ({ input_bytes: inputBytes, signals: Object.fromEntries(signals) }),
   };
 }
+
+type Running = Parameters<NonNullable<RunOptions['onStart']>>[0];
 
 /** What a source does when it is let go is its own affair. */
 async function letGo(iterator: AsyncIterator<AttachedInput>): Promise<void> {

@@ -834,7 +834,7 @@ export declare type GetRunResponse = Message<"palyra.v1.GetRunResponse"> & {
   run?: RunSummary | undefined;
 
   /**
-   * Its calls, in order.
+   * Its calls, in order; of very many only the newest.
    *
    * @generated from field: repeated palyra.v1.CallSummary calls = 2;
    */
