@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { DescService } from '@bufbuild/protobuf';
 import { type Client, createClient } from '@connectrpc/connect';
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
-import { type RunEvent, RunService, WorkspaceService } from '@palyra/api';
+import { type RunEvent, type RunService, WorkspaceService } from '@palyra/api';
 import { homeLayout } from '@palyra/config';
 import { clientTlsOptions, credentialDirectory, openCredential } from '@palyra/identity';
 import { makeHome } from '../tests/palyrad-process.ts';

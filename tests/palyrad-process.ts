@@ -207,25 +207,21 @@ async function curl({ address, rpc, body, more }: CurlRequest, { tls }: Credenti
     writeFileSync(join(files.path, name), text, { mode: 0o600 });
     return join(files.path, name);
   };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const credential = ['--cacert', write('ca', tls.authorities), '--cert', write('crt', tls.certificate)];
   const { stdout } = await promisify(execFile)('curl', [
     '--silent',
     '--max-time',
     '30',
-    ...[
-      '--cacert',
-      write('ca', tls.authorities),
-      '--cert',
-      write('crt', tls.certificate),
-      '--key',
-      write('key', tls.key),
-    ],
-    ...[
-      '--header',
-      'content-type: application/json',
-      '--data-binary',
-      `@${write('body', typeof body === 'string' ? body : JSON.stringify(body))}`,
-    ],
-    ...['--write-out', '\n%{http_code} %{http_version}'],
+    ...credential,
+    '--key',
+    write('key', tls.key),
+    '--header',
+    'content-type: application/json',
+    '--data-binary',
+    `@${write('body', text)}`,
+    '--write-out',
+    '\n%{http_code} %{http_version}',
     ...more,
     `https://${address}/palyra.v1.${rpc}`,
   ]);

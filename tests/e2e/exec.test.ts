@@ -1,14 +1,14 @@
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { type Newcomer, newcomer } from './palyra-process.ts';
+import { type Ended, type Newcomer, newcomer } from './palyra-process.ts';
 
 let here: Newcomer;
+let first: Ended;
 beforeAll(async () => {
   here = newcomer();
   // The very first command of a newcomer: everything is made by it.
-  const first = await here.palyra(['exec', '--', 'true']);
-  expect(first).toMatchObject({ exit: 0, out: '' });
+  first = await here.palyra(['exec', '--', 'true']);
 });
 afterAll(() => here[Symbol.asyncDispose]());
 
@@ -17,6 +17,7 @@ const PATIENT = { timeout: 40_000 };
 
 describe('palyra exec', () => {
   test('has made a home, an authority and a palyrad that listens', () => {
+    expect(first).toMatchObject({ exit: 0, out: '' });
     expect(existsSync(join(here.home, 'palyra.toml'))).toBe(true);
     expect(existsSync(join(here.home, 'palyrad.json'))).toBe(true);
   });

@@ -55,13 +55,13 @@ import {
 } from '@palyra/primitives';
 import {
   createSandbox,
-  lookAtWorkspace,
   type OperatorPlaces,
   type Sandbox,
   type SandboxOptions,
   type SandboxProfile,
 } from '@palyra/sandbox';
 import { type Database, type DatabaseOptions, holdLock, openDatabase, StorageError } from '@palyra/storage';
+import { createFolderLook } from './look-at-folder.ts';
 import { nodeName } from './node-name.ts';
 import { type DaemonIdentity, openIdentity } from './open-identity.ts';
 import { type CallObserver, type CallWatch, watchCalls } from './watch-calls.ts';
@@ -137,7 +137,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const journal = await openJournal({ database, keyDirectory: home.identity, bodyDirectory: home.bodies, clock });
   const owner = await nodeName(home.identity);
   const identity = openIdentity({ home, database, journal, clock });
-  const look = (path: string) => lookAtWorkspace(path, operator);
+  const look = createFolderLook({ operator, sandbox: options.sandbox, profileFor });
   const workspaces = openWorkspaces({ database, journal, owner, look, clock });
   const unfinishedRules = await recoverRules({ directory: home.policies, journal });
   for (const rule of unfinishedRules) logger.warn({ rule }, NOT_REMEMBERED);

@@ -7,9 +7,9 @@ import {
   loadConfig,
   readEnvironment,
 } from '@palyra/config';
-import { AppError, visibleText } from '@palyra/primitives';
-import { readArguments, USAGE } from './read-arguments.ts';
-import { startPalyrad } from './start-palyrad.ts';
+import { AppError, createLogger, visibleText } from '@palyra/primitives';
+import { type DaemonArguments, readArguments, USAGE } from './read-arguments.ts';
+import type { PalyradOptions } from './start-palyrad.ts';
 
 /** What the process gives to the program. */
 export interface DaemonProcess {
@@ -42,6 +42,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   'config.invalid_value': 2,
   'config.unknown_key': 2,
   'sandbox.launcher_missing': 5,
+  'service.not_root': 3,
   'storage.locked': 7,
   'identity.not_initialised': 8,
 };
@@ -52,30 +53,41 @@ async function run(daemon: DaemonProcess): Promise<number> {
   if (asked.kind === 'version') daemon.print(`${daemon.version}\n`);
   if (asked.kind !== 'run') return 0;
 
-  const environment = readEnvironment(daemon.variables);
-  const chosen = asked.home === undefined ? environment.home : resolve(asked.home);
-  const home = homeLayout(chosen ?? defaultHome(daemon.userHome()));
-  ensureHome(home);
-  const { config } = loadConfig({ home, environment });
-  const variables = Object.entries(daemon.variables).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
-  );
-  const palyrad = await startPalyrad({
-    home,
-    config,
-    operator: {
-      path: daemon.variables['PATH'] ?? '',
-      home: daemon.userHome(),
-      palyraHome: home.root,
-      environment: Object.fromEntries(variables),
-    },
-    version: daemon.version,
-  });
-  const stop = () => void palyrad.stop().catch(() => undefined);
+  const { lost, ...place } = await placeFor(asked, daemon);
+  ensureHome(place.home);
+  const { config } = loadConfig({ home: place.home, environment: readEnvironment(daemon.variables) });
+  // Late: who mistyped an argument need not wait for all of it.
+  const { startPalyrad } = await import('./start-palyrad.ts');
+  const palyrad = await startPalyrad({ ...place, config, version: daemon.version, idleExit: asked.idleExit });
+  // Without tools, and without a way back to them: whoever keeps it running starts it anew.
+  void lost?.then(() => palyrad.stop({ now: true })).catch(() => undefined);
+  const stop = () => void palyrad.stop({}).catch(() => undefined);
   if (daemon.signal.aborted) stop();
   else daemon.signal.addEventListener('abort', stop, { once: true });
   await palyrad.ended;
   return 0;
+}
+
+interface Place extends Pick<PalyradOptions, 'home' | 'operator' | 'sandbox'> {
+  readonly lost?: Promise<unknown>;
+}
+
+type RunArguments = Extract<DaemonArguments, { readonly kind: 'run' }>;
+
+/** Whose it is, and where. A service gives up root here, before anything is opened. */
+async function placeFor({ home: typed, service }: RunArguments, daemon: DaemonProcess): Promise<Place> {
+  const path = daemon.variables['PATH'] ?? '';
+  if (service !== undefined) {
+    const { startService } = await import('./service/start-service.ts');
+    return startService({ ...service, path, logger: createLogger() });
+  }
+  const chosen = typed === undefined ? readEnvironment(daemon.variables).home : resolve(typed);
+  const home = homeLayout(chosen ?? defaultHome(daemon.userHome()));
+  const variables = Object.entries(daemon.variables).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
+  const environment = Object.fromEntries(variables);
+  return { home, operator: { path, home: daemon.userHome(), palyraHome: home.root, environment } };
 }
 
 function faultOf(error: unknown): Pick<AppError, 'code' | 'message' | 'fix'> {

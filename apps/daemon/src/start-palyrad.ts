@@ -1,36 +1,35 @@
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import type { Config, HomeLayout } from '@palyra/config';
-import { DEFAULT_TOOL_CALL_CONFIG, seenAgents } from '@palyra/gateway';
-import {
-  createPeerGuard,
-  createRenewalEndpoint,
-  createServerCertificate,
-  guardRequests,
-  hasAuthority,
-  IdentityError,
-  RENEWAL_PATH,
-  rollOver,
-} from '@palyra/identity';
+import type { Caller } from '@palyra/gateway';
+import { hasAuthority, IdentityError } from '@palyra/identity';
 import { type Clock, systemClock } from '@palyra/primitives';
-import { createReportStore, type HostReport, type OperatorPlaces, probeHost } from '@palyra/sandbox';
+import type { OperatorPlaces, Sandbox } from '@palyra/sandbox';
 import { removeAddressFile, writeAddressFile } from './address-file.ts';
 import { composeDaemon, type Daemon } from './compose.ts';
-import { byCertificate } from './interceptors/authenticate.ts';
+import { createConsoleSessions } from './console/console-sessions.ts';
 import { createAuthorizer } from './interceptors/authorize.ts';
-import { createPrincipalLimits, paceMessages } from './interceptors/limit.ts';
-import { mapErrors } from './interceptors/map-errors.ts';
-import { createRequestGate } from './interceptors/request-gate.ts';
-import { createLifecycle } from './lifecycle.ts';
-import { placeOf } from './listeners/listen-place.ts';
-import { type PathHandler, serveApi } from './listeners/serve-api.ts';
-import { createRunHubs } from './runs/run-hubs.ts';
-import { registerServices } from './services/register-services.ts';
+import { createPrincipalLimits } from './interceptors/limit.ts';
+import { createLifecycle, type Lifecycle } from './lifecycle.ts';
+import { listenPlaces } from './listeners/listen-places.ts';
+import { type Listeners, listed, openListeners } from './listeners/open-listeners.ts';
+import { createPairingHost } from './pairing/host-invitations.ts';
+import { createRunHubs, type RunHubs } from './runs/run-hubs.ts';
+import { measureSeparation } from './service/measure-separation.ts';
+import { aboutPalyrad } from './services/about-palyrad.ts';
+import { registerServices, type ServicesDeps } from './services/register-services.ts';
+import { openTelemetry, type Telemetry } from './telemetry/open-telemetry.ts';
+import { startUpkeep } from './upkeep.ts';
+import { untilIdle } from './watch-idle.ts';
 
 export interface PalyradOptions {
   readonly home: HomeLayout;
   readonly config: Config;
   readonly operator: OperatorPlaces;
   readonly version: string;
+  /** One that another process has, from `startService`. */
+  readonly sandbox?: Sandbox;
+  /** Ends by itself when nobody uses it. */
+  readonly idleExit?: boolean;
   readonly clock?: Clock;
 }
 
@@ -38,124 +37,131 @@ export interface PalyradOptions {
 export interface Palyrad {
   readonly address: string;
   /** Ends it: once, however often it is called. */
-  stop(how?: { readonly now?: boolean }): Promise<void>;
+  stop(how?: StopHow): Promise<void>;
   /** Resolves when it has ended, whoever ended it. */
   readonly ended: Promise<void>;
 }
 
+export interface StopHow {
+  /** Cancels what runs, instead of waiting for it. */
+  readonly now?: boolean;
+}
+
 /** Throws what its parts throw when they do not come up; then nothing of it is left. */
 export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
-  const { home, config, clock = systemClock } = options;
+  const { home, config, version, clock = systemClock } = options;
   requireIdentity(home);
-  const place = placeOf(config.daemon.listen, {
-    setting: 'daemon.listen',
-    remote: config.daemon.allow_remote ? 'allowed' : 'not allowed',
-  });
+  const places = listenPlaces(config.daemon);
   await using started = new AsyncDisposableStack();
-  const daemon = started.adopt(await composeDaemon({ ...options, log: { level: config.log.level } }), (each) =>
+  const telemetry = started.adopt(openTelemetry({ config, version, clock }), (each) => each.close());
+  const log = { level: config.log.level };
+  const daemon = started.adopt(await composeDaemon({ ...options, log, observers: telemetry.calls }), (each) =>
     each.close(),
   );
   const { identity, policies, logger } = daemon;
-  const lifecycle = createLifecycle();
-  const placeOfCaller = () => ({ coverage: 'direct', separation: 'personal' }) as const;
-  const authorizer = createAuthorizer({ policies, clock, placeOf: placeOfCaller });
-  const limits = createPrincipalLimits(config.limits, clock);
-  const hubs = started.adopt(
-    createRunHubs({
-      ...daemon,
-      orphanMs: config.runs.orphan_minutes * 60_000,
-      patienceMs: config.runs.slow_reader_seconds * 1000,
-    }),
-    (each) => each.close(),
-  );
+  started.adopt(startUpkeep({ home, settings: config.journal, daemon, clock, logger }), (each) => each.close());
+  const hubs = started.adopt(openHubs(daemon, config), (each) => each.close());
   await hubs.expectOwners();
-  const guard = started.adopt(await createPeerGuard({ ...identity, clock }), (each) => each.close());
-  const certificate = started.adopt(
-    await createServerCertificate({
-      authority: identity.authority,
-      hosts: [place.host],
-      clock,
-      beforeTending: () => rollOver(home.identity, { clock }),
-      failed: (error) => logger.error({ error }, 'The certificate of palyrad could not be renewed.'),
-    }),
-    (each) => each.close(),
-  );
-  certificate.start();
-
-  const startedAt = clock.now();
-  const ended = Promise.withResolvers<void>();
-  let addresses: readonly { readonly name: string; readonly address: string }[] = [];
-  const api = started.adopt(
-    await serveApi({
-      place,
-      limits: config.limits,
-      logger,
-      stopped: lifecycle.stopped,
-      gate: createRequestGate({
-        authenticate: byCertificate(guard),
-        authorizer,
-        limits,
-        stopping: lifecycle.stopping,
-        logger,
-      }),
-      interceptors: [mapErrors(logger), paceMessages(limits)],
-      register: (router) =>
-        registerServices(router, {
-          ...daemon,
-          authorizer,
-          hubs,
-          room: config.limits.message_bytes - MESSAGE_OVERHEAD,
-          workspaceFor: (_peer, text) => daemon.workspaces.resolve(text),
-          placeOf: placeOfCaller,
-          policyDirectory: home.policies,
-          toolCalls: DEFAULT_TOOL_CALL_CONFIG,
-          about: {
-            version: options.version,
-            pid: process.pid,
-            startedAt,
-            storage: config.storage.url === undefined ? 'sqlite' : 'postgres',
-            preset: config.policy.preset,
-            journalOrigin: daemon.journal.origin,
-            separation: 'personal',
-            approverKey: 'unprotected',
-          },
-          agents: () => seenAgents(daemon.database),
-          coverageOf: () => 'direct',
-          openQuestions: () => daemon.approvals.countPending(),
-          host: rememberedHost(options, daemon),
-          listeners: () => addresses,
-          stop: (how) => void setImmediate(() => void stop(how)),
-        }),
-      paths: { [RENEWAL_PATH]: guardRequests(createRenewalEndpoint(identity), { guard }) as PathHandler },
-      tls: { kind: 'mutual', certificate, guard },
-    }),
-    (each) => each.close(),
-  );
-  addresses = [{ name: 'api', address: api.address }];
-  started.defer(() => removeAddressFile(home, process));
-  writeAddressFile(home, {
-    pid: process.pid,
-    version: options.version,
-    address: api.address,
-    started_at: new Date(startedAt).toISOString(),
+  const pairing = started.adopt(createPairingHost({ identity, place: places.pairing, clock }), (each) => each.close());
+  const lifecycle = createLifecycle();
+  const place = callerPlace(options, daemon);
+  const authorizer = createAuthorizer({ policies, clock, placeOf: () => place });
+  const ending = Promise.withResolvers<StopHow>();
+  const services = servicesOf(options, {
+    ...daemon,
+    authorizer,
+    hubs,
+    pairing,
+    placeOf: () => place,
+    // Not at once: whoever asked for it is answered first.
+    stop: (how) => void setImmediate(() => ending.resolve(how)),
+    listeners: () => listed(listeners),
   });
-  logger.info({ address: api.address, pid: process.pid }, 'palyrad listens.');
+  const listeners: Listeners = started.adopt(
+    await openListeners({
+      places,
+      config,
+      identityDirectory: home.identity,
+      identity,
+      authorizer,
+      limits: createPrincipalLimits(config.limits, clock),
+      telemetry,
+      sessions: createConsoleSessions({ ...identity, clock }),
+      lifecycle,
+      logger,
+      clock,
+      register: (router) => registerServices(router, services),
+      ready: () => daemon.approvals.countPending(),
+    }),
+    (each) => each.close(),
+  );
+  followCalls(telemetry, daemon);
+  started.adopt(announce(options, listeners, clock), ({ withdraw }) => withdraw());
+  logger.info({ address: listeners.api, pid: process.pid }, 'palyrad listens.');
   const all = started.move();
+  if (options.idleExit === true) {
+    const isUsed = async () => listeners.connections > 0 || (await hasWork(daemon));
+    const idleMs = config.daemon.idle_minutes * 60_000;
+    void untilIdle({ isUsed, idleMs, clock, signal: lifecycle.stopping }).then((isIdle) => {
+      if (isIdle) ending.resolve({});
+    });
+  }
+  const endAll = async (): Promise<void> => {
+    try {
+      await endWork(await ending.promise, { daemon, lifecycle, config, clock });
+    } finally {
+      await all.disposeAsync();
+    }
+  };
+  const ended = endAll();
+  return {
+    address: listeners.api,
+    ended,
+    stop(how = {}) {
+      ending.resolve(how);
+      return ended;
+    },
+  };
+}
 
-  let stopping: Promise<void> | undefined;
-  const stop = (how: { readonly now?: boolean } = {}): Promise<void> => {
-    stopping ??= endAll(how).then(ended.resolve, ended.reject);
-    return stopping;
+/** Measured once: neither what palyrad is nor what its launcher is changes while it runs. No agent is wrapped yet. */
+function callerPlace({ home, operator }: PalyradOptions, { sandbox }: Daemon): Pick<Caller, 'coverage' | 'separation'> {
+  const { launcher } = sandbox.about;
+  const others = [launcher.only?.uid, ownerOf(operator.home)].filter((uid) => uid !== undefined);
+  return { coverage: 'direct', separation: measureSeparation({ home: home.root, launcher, others }).level };
+}
+
+/** Undefined when it cannot be seen; then the launcher's word counts alone. */
+function ownerOf(path: string): number | undefined {
+  try {
+    return statSync(path).uid;
+  } catch {
+    return undefined;
+  }
+}
+
+function openHubs(daemon: Daemon, { runs }: Config): RunHubs {
+  const { orphan_minutes: orphanMinutes, slow_reader_seconds: patience } = runs;
+  return createRunHubs({ ...daemon, orphanMs: orphanMinutes * 60_000, patienceMs: patience * 1000 });
+}
+
+type GivenServices = Daemon & Pick<ServicesDeps, 'authorizer' | 'hubs' | 'pairing' | 'placeOf' | 'stop' | 'listeners'>;
+
+function servicesOf(options: PalyradOptions, given: GivenServices): ServicesDeps {
+  const { home, config, clock = systemClock } = options;
+  return {
+    ...given,
+    ...aboutPalyrad(options, { ...given, startedAt: clock.now() }),
+    policyDirectory: home.policies,
+    room: config.limits.message_bytes - MESSAGE_OVERHEAD,
+    workspaceFor: (_peer, text) => given.workspaces.resolve(text),
   };
-  const endAll = async ({ now = false }: { readonly now?: boolean }): Promise<void> => {
-    logger.info({}, 'palyrad ends.');
-    lifecycle.beginStopping();
-    if (!now) await atMost(daemon.calls.idle(), config.daemon.shutdown_seconds * 1000, clock);
-    await daemon.gateway.close();
-    lifecycle.endStreams();
-    await all.disposeAsync();
-  };
-  return { address: api.address, stop, ended: ended.promise };
+}
+
+function followCalls({ metrics }: Telemetry, { calls, approvals }: Daemon): void {
+  metrics.follow('palyra_calls_under_way', () => calls.underWay);
+  metrics.follow('palyra_calls_executing', () => calls.executing);
+  metrics.follow('palyra_questions_open', () => approvals.countPending());
 }
 
 /** What a message has besides what a tool put out, at the most. */
@@ -169,16 +175,46 @@ function requireIdentity(home: HomeLayout): void {
   });
 }
 
-/** What was found to be enforced is not tried again; what was not is. */
-function rememberedHost({ operator }: PalyradOptions, { logger }: Daemon): () => Promise<HostReport> {
-  const store = createReportStore();
-  let probing: Promise<HostReport> | undefined;
-  return () => {
-    probing ??= probeHost({ operator, logger, temporaryDirectory: tmpdir(), store }).finally(() => {
-      probing = undefined;
-    });
-    return probing;
+function announce({ home, version }: PalyradOptions, listeners: Listeners, clock: Clock): { withdraw(): void } {
+  const { api: address, console: page, tokens } = listeners;
+  writeAddressFile(home, {
+    pid: process.pid,
+    version,
+    address,
+    ...(page === undefined ? {} : { console: page }),
+    ...(tokens === undefined ? {} : { tokens }),
+    started_at: new Date(clock.now()).toISOString(),
+  });
+  const withdraw = () => removeAddressFile(home, process);
+  // Also when somebody has no patience with the rest.
+  process.once('exit', withdraw);
+  return {
+    withdraw() {
+      process.off('exit', withdraw);
+      withdraw();
+    },
   };
+}
+
+/** Calls, runs that somebody will come back to, and questions that somebody may answer. */
+async function hasWork({ calls, gateway, approvals }: Daemon): Promise<boolean> {
+  return calls.underWay > 0 || (await approvals.countPending()) > 0 || (await gateway.openRuns()).length > 0;
+}
+
+interface Ending {
+  readonly daemon: Daemon;
+  readonly lifecycle: Lifecycle;
+  readonly config: Config;
+  readonly clock: Clock;
+}
+
+/** No new work, what runs may end for a while, then it is cancelled, and those who listen are told. */
+async function endWork({ now = false }: StopHow, { daemon, lifecycle, config, clock }: Ending): Promise<void> {
+  daemon.logger.info({}, 'palyrad ends.');
+  lifecycle.beginStopping();
+  if (!now) await atMost(daemon.calls.idle(), config.daemon.shutdown_seconds * 1000, clock);
+  await daemon.gateway.close();
+  lifecycle.endStreams();
 }
 
 async function atMost(work: Promise<void>, ms: number, clock: Clock): Promise<void> {

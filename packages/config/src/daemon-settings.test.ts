@@ -20,6 +20,7 @@ test('palyrad listens on loopback only, unless told', () => {
     streams_per_connection: 1_024,
     connections: 4_096,
     connections_per_address: 2_048,
+    request_seconds: 30,
   });
 });
 
@@ -37,5 +38,7 @@ test('an address for traces may hold a password, and is kept as one', () => {
   const { telemetry } = parseConfig('[telemetry]\ntraces_url = "http://u:pw@127.0.0.1:4318/v1/traces"', 'x').config;
   expect(String(telemetry.traces_url)).not.toContain('pw');
   expect(telemetry.traces_url === undefined ? '' : reveal(telemetry.traces_url)).toContain('u:pw@');
-  expect(() => parseConfig('[telemetry]\ntraces_url = "ftp://x"', 'x')).toThrow();
+  expect(() => parseConfig('[telemetry]\ntraces_url = "ftp://x"', 'x')).toThrow(
+    expect.objectContaining({ code: 'config.invalid_value' }),
+  );
 });

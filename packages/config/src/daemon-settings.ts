@@ -20,6 +20,7 @@ export interface DaemonSettings {
     readonly streams_per_connection: number;
     readonly connections: number;
     readonly connections_per_address: number;
+    readonly request_seconds: number;
   };
   readonly telemetry: {
     /** Secret, because it may hold a password. */
@@ -93,6 +94,12 @@ export const daemonSections: { readonly [Name in keyof DaemonSettings]: z.ZodTyp
       .max(100_000)
       .default(2_048)
       .describe('How many of them may come from one address; loopback is one.'),
+    request_seconds: z
+      .int()
+      .min(1)
+      .max(3_600)
+      .default(30)
+      .describe('How long, in seconds, a request may take to arrive; streams of messages are no requests.'),
   }),
   telemetry: section('What palyrad tells other programs about how it works; never what calls say.', {
     traces_url: z

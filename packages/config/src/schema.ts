@@ -159,8 +159,8 @@ export const configSchema: z.ZodType<Config> = z.strictObject({
       .max(36_500)
       .default(0)
       .describe(
-        'How long, in days, archived segments stay in the database; `palyra journal archive` prunes older ones. ' +
-          '0: they stay.',
+        'How long, in days, segments stay in the database once they are archived; palyrad archives them to `archive` in ' +
+          'the home, `palyra journal archive` to where it is told. 0: they stay, and palyrad archives nothing.',
       ),
   }),
   ...daemonSections,

@@ -66,6 +66,7 @@ export {
   MAX_TRIES,
   type NewInvitation,
 } from './pairing/invitations.ts';
+export { createPairedIssuer, type PairedIssuer, type PairingTerms } from './pairing/issue-paired.ts';
 export { joinDevice } from './pairing/join-device.ts';
 export type {
   CertificateRequest,
@@ -83,6 +84,7 @@ export {
   renderJoinUrl,
 } from './pairing/join-url.ts';
 export { issueListenerCredential, type ListenerCredential } from './pairing/listener-credential.ts';
+export { isOwnAddress } from './pairing/own-address.ts';
 export { PAIRING_ERRORS, PairingError, type PairingErrorCode } from './pairing/pairing-error.ts';
 export {
   openPairingListener,

@@ -43,7 +43,8 @@ export const toolCall: CommandDefinition = {
 };
 
 async function inputOf(typed: unknown, context: CommandContext): Promise<JsonValue> {
-  const text = typed === '-' ? Buffer.from(await readStdin(context)).toString() : String(typed ?? '{}');
+  const text =
+    typed === '-' ? Buffer.from(await readStdin(context)).toString() : typeof typed === 'string' ? typed : '{}';
   try {
     return parseJson(text);
   } catch (cause) {

@@ -124,5 +124,5 @@ test('what goes wrong is shown, and the question stays', async () => {
 test.each(['q', '\u0003'])('%j leaves', async (key) => {
   const { inbox } = open();
   inbox.press(key);
-  await inbox.left;
+  await expect(inbox.left).resolves.toBeUndefined();
 });

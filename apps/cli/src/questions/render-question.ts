@@ -73,7 +73,7 @@ function boxOf(tier: string): string {
   return tier === 'built_in' ? 'a built-in tool of Palyra' : `Tier ${tier}`;
 }
 
-export function timeLeft(ms: number): string {
+function timeLeft(ms: number): string {
   if (ms <= 0) return 'no time';
   if (ms < 60_000) return `${Math.ceil(ms / 1000)} s`;
   return ms < 3_600_000 ? `${Math.ceil(ms / 60_000)} min` : `${Math.ceil(ms / 3_600_000)} h`;

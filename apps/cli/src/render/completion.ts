@@ -42,12 +42,12 @@ function bash(rows: readonly Row[], shell: Shell): string {
   return [
     ...(shell === 'zsh' ? ['autoload -U +X bashcompinit && bashcompinit'] : []),
     '_palyra() {',
-    '  local current="${COMP_WORDS[COMP_CWORD]}" words=""',
+    `  local current="\${COMP_WORDS[COMP_CWORD]}" words=""`,
     // What follows -- is another program's.
-    '  local word; for word in "${COMP_WORDS[@]:0:COMP_CWORD}"; do [ "$word" = -- ] && return; done',
+    `  local word; for word in "\${COMP_WORDS[@]:0:COMP_CWORD}"; do [ "$word" = -- ] && return; done`,
     '  if [ "$COMP_CWORD" -eq 1 ]; then',
     `    words="${nouns.join(' ')}"`,
-    '  else case "${COMP_WORDS[1]}" in',
+    `  else case "\${COMP_WORDS[1]}" in`,
     ...cases,
     '  esac; fi',
     '  COMPREPLY=($(compgen -W "$words" -- "$current"))',

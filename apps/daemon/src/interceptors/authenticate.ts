@@ -1,5 +1,6 @@
 import { type ContextKey, createContextKey, type HandlerContext } from '@connectrpc/connect';
 import type { PeerGuard, Tokens } from '@palyra/identity';
+import type { Clock } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
 import { type AuthenticatedPeer, PEER } from './peer-context.ts';
 
@@ -33,13 +34,38 @@ export function byCertificate(guard: PeerGuard): Authenticate {
 const BEARER = /^Bearer (\S{1,512})$/i;
 
 /** For listeners that ask for no certificate. */
-export function byToken(tokens: Pick<Tokens, 'admit'>): Authenticate {
-  return async ({ values, requestHeader }, action) => {
+export function byToken(tokens: Pick<Tokens, 'admit'>, clock: Clock): Authenticate {
+  return async ({ values, requestHeader, method, signal }, action) => {
+    const connection = values.get(CONNECTION);
     const [, text = ''] = BEARER.exec(requestHeader.get('authorization') ?? '') ?? [];
-    const admission = await tokens.admit({ text, address: values.get(CONNECTION)?.address, action });
+    const presented = { text, address: connection?.address, action };
+    const admission = await tokens.admit(presented);
     if (admission.kind === 'refused') throw refused(admission.reason);
+    if (method.methodKind !== 'unary') {
+      void endWithToken(async () => (await tokens.admit(presented)).kind === 'admitted', { connection, signal, clock });
+    }
     return remember({ ...admission.peer, via: 'token' }, values);
   };
+}
+
+interface OpenStream {
+  readonly connection: Connection | undefined;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+/** SECURITY: T-36 — what is open when its token is revoked, or runs out, ends: looked at every second, as nobody tells. */
+async function endWithToken(
+  stillCounts: () => Promise<boolean>,
+  { connection, signal, clock }: OpenStream,
+): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    if (!(await stillCounts().catch(() => false))) return connection?.end();
+  }
 }
 
 function remember(peer: AuthenticatedPeer, values: HandlerContext['values']): AuthenticatedPeer {

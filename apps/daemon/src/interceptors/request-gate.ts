@@ -5,6 +5,9 @@ import type { Authenticate } from './authenticate.ts';
 import { type Authorizer, actionOf } from './authorize.ts';
 import type { PrincipalLimits } from './limit.ts';
 import { toConnectError } from './map-errors.ts';
+import { codeOf, type RpcObserver } from './observe.ts';
+import { PEER } from './peer-context.ts';
+import { rpcName } from './rpc-actions.ts';
 
 export interface GateDeps {
   readonly authenticate: Authenticate;
@@ -13,11 +16,13 @@ export interface GateDeps {
   /** Aborted when palyrad ends. */
   readonly stopping: AbortSignal;
   readonly logger: Pick<Logger, 'error'>;
+  /** Told of whoever does not get in; of the others they are told when it is known how that ended. */
+  readonly observers: readonly RpcObserver[];
 }
 
 /** Before anything of a message is read: who calls, how much, and whether they may. */
 export function createRequestGate(deps: GateDeps): (context: HandlerContext) => Promise<void> {
-  const { authenticate, authorizer, limits, stopping, logger } = deps;
+  const { authenticate, authorizer, limits, stopping, logger, observers } = deps;
   const pass = async (context: HandlerContext): Promise<void> => {
     if (stopping.aborted) throw new DaemonError('daemon.stopping', 'palyrad is ending and takes no more work.');
     const call = actionOf(context.method);
@@ -32,7 +37,10 @@ export function createRequestGate(deps: GateDeps): (context: HandlerContext) => 
     try {
       await pass(context);
     } catch (thrown) {
-      throw toConnectError(thrown, logger);
+      const error = toConnectError(thrown, logger);
+      const refused = { rpc: rpcName(context.method), peer: context.values.get(PEER), traceparent: null };
+      for (const each of observers) each.began(refused)(codeOf(error));
+      throw error;
     }
   };
 }

@@ -25,6 +25,7 @@ export function handleConnect(deps: ConnectHandlerDeps): (request: NodeRequest, 
     if (handler === undefined) return false;
     const { methodKind } = handler.method;
     if (methodKind === 'unary' || methodKind === 'server_streaming') endWhenLate(request, response, bodyMs);
+    endWhenAnswered(request, response);
     const serve = async (): Promise<void> => {
       const asked = universalRequestFromNodeRequest(request, response, undefined, contextValues(request));
       await universalResponseToNodeResponse(await handler(asked), response);
@@ -47,12 +48,29 @@ export function pathOf({ url = '' }: { readonly url?: string | undefined }): str
 
 /** SECURITY: T-39 — a body that comes in drops, or never ends, is not waited for. */
 function endWhenLate(request: NodeRequest, response: NodeResponse, bodyMs: number): void {
-  const timer = setTimeout(() => {
-    if ('stream' in response && 'stream' in request) request.stream.destroy();
-    else request.socket.destroy();
-  }, bodyMs);
+  const timer = setTimeout(() => hangUp(request), bodyMs);
   timer.unref();
   const over = () => clearTimeout(timer);
   request.once('end', over);
   response.once('close', over);
+}
+
+const FAREWELL_MS = 1_000;
+
+/** SECURITY: T-39 — who has its answer and sends on all the same is not listened to: nobody reads that. */
+function endWhenAnswered(request: NodeRequest, response: NodeResponse): void {
+  // Of HTTP/2 the response says that it has finished when all is over, and the stream when it is answered.
+  const [answered, incoming] = 'stream' in request ? [request.stream, request.stream] : [response, request];
+  answered.once('finish', () => {
+    if (incoming.readableEnded) return;
+    const timer = setTimeout(() => hangUp(request), FAREWELL_MS);
+    timer.unref();
+    answered.once('close', () => clearTimeout(timer));
+  });
+}
+
+/** On this request alone, where others share its connection. */
+function hangUp(request: NodeRequest): void {
+  if ('stream' in request) request.stream.destroy();
+  else request.socket.destroy();
 }

@@ -3,8 +3,15 @@ import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } f
 import type { AddressInfo } from 'node:net';
 import { type ConnectRouter, createConnectRouter, createContextValues, type Interceptor } from '@connectrpc/connect';
 import type { Config } from '@palyra/config';
-import { guardListener, type PeerGuard, type ServerCertificate, serverTlsOptions } from '@palyra/identity';
-import type { Logger } from '@palyra/primitives';
+import {
+  guardListener,
+  type PeerGuard,
+  type ServerCertificate,
+  serverTlsOptions,
+  tokenServerTlsOptions,
+} from '@palyra/identity';
+import { type Logger, systemClock } from '@palyra/primitives';
+import { createCalmLog } from '../calm-log.ts';
 import { DaemonError } from '../daemon-error.ts';
 import { CONNECTION, type Connection } from '../interceptors/authenticate.ts';
 import type { createRequestGate } from '../interceptors/request-gate.ts';
@@ -47,7 +54,7 @@ export type ApiTls =
 
 const HEADER_BYTES = 16 * 1024;
 const HEADERS_MS = 10_000;
-const BODY_MS = 30_000;
+const CHECK_EVERY_MS = 1_000;
 const FAREWELL_MS = 1_000;
 /** Of one message: enough for the largest call, and what a client asks for beyond is not waited for. */
 const LONGEST_TIMEOUT_MS = 24 * 3_600_000;
@@ -66,7 +73,12 @@ export async function serveApi(deps: ApiDeps): Promise<ApiListener> {
     shutdownSignal: deps.stopped,
   });
   deps.register(router);
-  const serveCall = handleConnect({ router, logger, contextValues: connectionOf, bodyMs: BODY_MS });
+  const serveCall = handleConnect({
+    router,
+    logger,
+    contextValues: connectionOf,
+    bodyMs: limits.request_seconds * 1000,
+  });
   const server = createServer(deps, (request, response) => {
     const other = deps.paths[pathOf(request)];
     if (other !== undefined) return other(request, response);
@@ -75,13 +87,14 @@ export async function serveApi(deps: ApiDeps): Promise<ApiListener> {
   const connections = boundConnections(server, limits);
   const sessions = followSessions(server);
   keepSessionsHonest(server);
+  const calm = createCalmLog(logger, systemClock);
   if (tls.kind === 'mutual') {
     guardListener(server, {
       guard: tls.guard,
-      ended: ({ why, address }) => logger.warn({ reason: why.code, address }, 'A connection was ended.'),
+      ended: ({ why, address }) => calm.warn(why.code, { reason: why.code, address }, 'A connection was ended.'),
     });
-    tls.certificate.attach(server);
   }
+  tls.certificate.attach(server);
   await listen(server, place);
   const { port } = server.address() as AddressInfo;
   return {
@@ -110,8 +123,9 @@ function createServer(
       allowHTTP1: true,
       settings: { maxConcurrentStreams: limits.streams_per_connection, maxHeaderListSize: HEADER_BYTES },
       maxHeaderSize: HEADER_BYTES,
-      headersTimeout: HEADERS_MS,
-      requestTimeout: BODY_MS,
+      headersTimeout: Math.min(HEADERS_MS, limits.request_seconds * 1000),
+      requestTimeout: limits.request_seconds * 1000,
+      connectionsCheckingInterval: CHECK_EVERY_MS,
       unknownProtocolTimeout: HEADERS_MS,
     } as Parameters<typeof createSecureServer>[0],
     handle,
@@ -123,8 +137,10 @@ function createServer(
   return server;
 }
 
-function tlsOptions(tls: ApiTls): ReturnType<typeof serverTlsOptions> {
-  return serverTlsOptions(tls.certificate.current());
+/** SECURITY: T-35 — certificates both ways, or tokens alone: one listener never takes the one for the other. */
+function tlsOptions({ kind, certificate }: ApiTls): ReturnType<typeof serverTlsOptions> {
+  const current = certificate.current();
+  return kind === 'mutual' ? serverTlsOptions(current) : tokenServerTlsOptions(current);
 }
 
 /** Who called is looked up by what the request came in on. */
@@ -133,7 +149,7 @@ function connectionOf(request: AnyRequest): ReturnType<typeof createContextValue
   const connection: Connection = {
     socket: socket as unknown as Connection['socket'],
     address: socket.remoteAddress,
-    end: () => ('session' in request ? Object(request).stream.session?.destroy() : socket.destroy()),
+    end: () => void ('stream' in request ? request.stream.session?.destroy() : socket.destroy()),
   };
   return createContextValues().set(CONNECTION, connection);
 }

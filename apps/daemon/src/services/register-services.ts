@@ -1,6 +1,7 @@
 import type { ConnectRouter } from '@connectrpc/connect';
 import {
   ApprovalService,
+  DeviceService,
   GrantService,
   JournalService,
   PolicyService,
@@ -12,6 +13,7 @@ import {
   WorkspaceService,
 } from '@palyra/api';
 import { type ApprovalServiceDeps, createApprovalService } from './approval.ts';
+import { createDeviceService, type DeviceServiceDeps } from './device.ts';
 import { createGrantService } from './grant.ts';
 import { createJournalService, type JournalServiceDeps } from './journal.ts';
 import { createPolicyFiles, type PolicyServiceDeps } from './policy.ts';
@@ -24,6 +26,7 @@ import { createWorkspaceService, type WorkspaceServiceDeps } from './workspace.t
 
 /** What the services are made of. A service adds what it needs, and its line below. */
 export type ServicesDeps = ApprovalServiceDeps &
+  DeviceServiceDeps &
   JournalServiceDeps &
   PolicyServiceDeps &
   PolicyRulesDeps &
@@ -40,6 +43,7 @@ export function registerServices(router: ConnectRouter, deps: ServicesDeps): voi
   router.service(GrantService, createGrantService(deps));
   router.service(PolicyService, { ...createPolicyFiles(deps), ...createPolicyRules(deps) });
   router.service(JournalService, createJournalService(deps));
+  router.service(DeviceService, createDeviceService(deps));
   router.service(StatusService, createStatusService(deps));
   router.service(ToolService, createToolService(deps));
   router.service(WorkspaceService, createWorkspaceService(deps));

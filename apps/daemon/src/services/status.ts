@@ -3,9 +3,12 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import type { StatusService } from '@palyra/api';
 import type { SeenAgent } from '@palyra/gateway';
 import type { ActivePolicies } from '@palyra/policy';
-import type { HostReport } from '@palyra/sandbox';
+import type { TierReport } from '@palyra/sandbox';
 import type { Authorizer } from '../interceptors/authorize.ts';
-import { peerOf } from '../interceptors/peer-context.ts';
+import { type AuthenticatedPeer, peerOf } from '../interceptors/peer-context.ts';
+
+/** What is told of a tier. */
+export type StatusTier = Pick<TierReport, 'tier' | 'state' | 'executor' | 'reason' | 'fix'>;
 
 export interface StatusServiceDeps {
   readonly about: {
@@ -15,7 +18,6 @@ export interface StatusServiceDeps {
     readonly storage: 'sqlite' | 'postgres';
     readonly preset: string;
     readonly journalOrigin: string;
-    readonly separation: string;
     readonly approverKey: 'protected' | 'unprotected';
   };
   readonly policies: Pick<ActivePolicies, 'current' | 'pending'>;
@@ -25,7 +27,8 @@ export interface StatusServiceDeps {
   coverageOf(principal: string): string;
   openQuestions(): Promise<number>;
   /** Tried once, when somebody first asks. */
-  host(): Promise<HostReport>;
+  host(): Promise<{ readonly tiers: readonly StatusTier[] }>;
+  separationOf(peer: AuthenticatedPeer): string;
   listeners(): readonly { readonly name: string; readonly address: string }[];
   /** Ends palyrad once this call is answered. */
   stop(how: { readonly now: boolean }): void;
@@ -53,7 +56,7 @@ export function createStatusService(deps: StatusServiceDeps): ServiceImpl<typeof
         version: about.version,
         pid: BigInt(about.pid),
         startedAt: timestampFromMs(about.startedAt),
-        separation: about.separation,
+        separation: deps.separationOf(peer),
         tiers: host.tiers.map(tierOf),
         agents: shown.map(({ principal, openRuns, lastSeenAt }) => ({
           principal,
@@ -85,7 +88,7 @@ export function createStatusService(deps: StatusServiceDeps): ServiceImpl<typeof
   };
 }
 
-function tierOf({ tier, state, executor, reason, fix }: HostReport['tiers'][number]) {
+function tierOf({ tier, state, executor, reason, fix }: StatusTier) {
   return {
     tier,
     available: state === 'available',

@@ -21,7 +21,7 @@ export async function seenAgents({ read }: Pick<Database<GatewaySchema>, 'read'>
     seen.set(principal, {
       principal,
       openRuns: known.openRuns + (state === 'open' ? Number(runs) : 0),
-      lastSeenAt: Math.max(known.lastSeenAt, Number(last)),
+      lastSeenAt: Math.max(known.lastSeenAt, last),
     });
   }
   return [...seen.values()].toSorted((left, right) => (left.principal < right.principal ? -1 : 1));

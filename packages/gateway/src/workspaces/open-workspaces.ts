@@ -40,7 +40,7 @@ export interface WorkspacesDeps {
   /** Names this palyrad: a path is of its host. */
   readonly owner: string;
   /** Its real path, or why it cannot be a workspace. */
-  look(path: string): WorkspaceLook;
+  look(path: string): WorkspaceLook | Promise<WorkspaceLook>;
   readonly clock?: Clock;
   readonly ids?: IdSource;
 }
@@ -62,7 +62,7 @@ export function openWorkspaces(deps: WorkspacesDeps): Workspaces {
     list,
     async add({ path, by }) {
       // SECURITY: T-41 — before it is on the list: a folder that holds a home, our own state or the whole disk never is.
-      const root = requireSafe(isAbsolute(path) ? look(path) : NOT_ABSOLUTE);
+      const root = requireSafe(isAbsolute(path) ? await look(path) : NOT_ABSOLUTE);
       const known = (await list()).find((each) => each.root === root);
       if (known !== undefined) return { workspace: known, isNew: false };
       const row: WorkspaceRow = { id: ids.newId('workspace'), owner, root, added_by: by, added_at: clock.now() };
@@ -79,7 +79,7 @@ export function openWorkspaces(deps: WorkspacesDeps): Workspaces {
       return { workspace: theirs, isNew: false };
     },
     async remove({ workspace: text, by }) {
-      const found = find(text, await list(), (path) => look(path));
+      const found = await find(text, await list(), (path) => look(path));
       if (found === undefined) throw notFound();
       const drop = database.write.deleteFrom('gateway_workspaces').where('id', '=', found.id);
       const draft = await record('removed', found);
@@ -89,10 +89,10 @@ export function openWorkspaces(deps: WorkspacesDeps): Workspaces {
     },
     async resolve(text) {
       const all = await list();
-      const found = text === '' ? onlyOne(all) : innermost(text, all, (path) => look(path));
+      const found = text === '' ? onlyOne(all) : await innermost(text, all, (path) => look(path));
       if (found === undefined) throw notFound(text);
       // SECURITY: T-41, T-14 — looked at again: since then somebody may have put a link in its place, or a home around it.
-      if (requireSafe(look(found.root)) !== found.root) throw moved();
+      if (requireSafe(await look(found.root)) !== found.root) throw moved();
       return found;
     },
   };
@@ -105,18 +105,26 @@ function workspaceOf({ id, root, added_by, added_at }: WorkspaceRow): Registered
 }
 
 /** By id, by the path as it was registered, or by what the path leads to. */
-function find(text: string, all: readonly RegisteredWorkspace[], look: Look): RegisteredWorkspace | undefined {
+async function find(
+  text: string,
+  all: readonly RegisteredWorkspace[],
+  look: Look,
+): Promise<RegisteredWorkspace | undefined> {
   const exact = all.find(({ id, root }) => id === text || root === withoutSlash(text));
   if (exact !== undefined || !isAbsolute(text)) return exact;
-  const seen = look(text);
+  const seen = await look(text);
   return seen.kind === 'ok' ? all.find(({ root }) => root === seen.root) : undefined;
 }
 
 /** SECURITY: T-41 — what the caller names only chooses among the registered ones. */
-function innermost(text: string, all: readonly RegisteredWorkspace[], look: Look): RegisteredWorkspace | undefined {
-  const known = find(text, all, look);
+async function innermost(
+  text: string,
+  all: readonly RegisteredWorkspace[],
+  look: Look,
+): Promise<RegisteredWorkspace | undefined> {
+  const known = await find(text, all, look);
   if (known !== undefined || !isAbsolute(text)) return known;
-  const seen = look(text);
+  const seen = await look(text);
   const path = seen.kind === 'ok' ? seen.root : withoutSlash(text);
   const around = all.filter(({ root }) => path.startsWith(`${root}/`) && !path.split('/').includes('..'));
   return around.toSorted((left, right) => right.root.length - left.root.length)[0];

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { isOurs, principalOf } from './pairing-issuer.ts';
+import { pairedPrincipal } from './issue-paired.ts';
+import { isOwnAddress } from './own-address.ts';
 
 const INTERFACES = {
   lo: [{ address: '127.0.0.1' }],
   eth0: [{ address: '192.0.2.7' }, { address: 'fe80::1' }, { address: '2001:db8::7' }],
-} as unknown as Parameters<typeof isOurs>[1];
+} as unknown as Parameters<typeof isOwnAddress>[1];
 
 test.each([
   ['127.0.0.1', true],
@@ -19,16 +20,16 @@ test.each([
   ['fe80::2%eth0', false],
   ['', false],
 ])('%s is an address of this host: %s', (address, expected) => {
-  expect(isOurs(address, INTERFACES)).toBe(expected);
+  expect(isOwnAddress(address, INTERFACES)).toBe(expected);
 });
 
-const OPERATOR = { principal: 'user:ada' };
-const principal = (name: string) => principalOf({ kind: 'agent', name }, OPERATOR);
+const OPERATOR = 'user:ada';
+const principal = (name: string) => pairedPrincipal({ kind: 'agent', name }, OPERATOR);
 
 test('a name is its principal where it can be written as one, and an operator’s device is the operator’s', () => {
   expect([principal('ci runner'), principal('build-03')]).toEqual(['agent:ci-runner', 'agent:build-03']);
-  expect(principalOf({ kind: 'node', name: 'attic' }, OPERATOR)).toBe('service:attic');
-  expect(principalOf({ kind: 'operator', name: 'phone' }, OPERATOR)).toBe('user:ada');
+  expect(pairedPrincipal({ kind: 'node', name: 'attic' }, OPERATOR)).toBe('service:attic');
+  expect(pairedPrincipal({ kind: 'operator', name: 'phone' }, OPERATOR)).toBe('user:ada');
 });
 
 test('names that cannot be written so are different principals all the same, and every name is one', () => {
