@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
@@ -8,10 +8,27 @@ import { join } from 'node:path';
  */
 export async function nodeName(identity: string): Promise<string> {
   const file = join(identity, 'node-name');
-  await writeFile(file, `palyrad-${randomUUID()}\n`, { flag: 'wx', mode: 0o600 }).catch(existsAlready);
+  const known = await readFile(file, 'utf8').catch(notThere);
+  if (known !== undefined) return known.trim();
+  // Whole before it has its name: whoever reads it at this moment, or after a crash, does not read half of it.
+  const draft = `${file}-${randomUUID()}`;
+  try {
+    await writeFile(draft, `palyrad-${randomUUID()}\n`, { flag: 'wx', mode: 0o600 });
+    await link(draft, file).catch(existsAlready);
+  } finally {
+    await rm(draft, { force: true });
+  }
   return (await readFile(file, 'utf8')).trim();
 }
 
+function notThere(error: unknown): undefined {
+  if (!isOf(error, 'ENOENT')) throw error;
+}
+
 function existsAlready(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  if (!isOf(error, 'EEXIST')) throw error;
+}
+
+function isOf(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }
