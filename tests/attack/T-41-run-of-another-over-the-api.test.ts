@@ -34,7 +34,7 @@ test('with another credential a run is not there, whatever is tried, and nothing
   const missing = createIdSource().newId('run');
   for (const id of [runId, missing]) {
     for (const [name, attempt] of Object.entries(attemptsAt(id))) {
-      expect(await refusal(attempt()), name).toBe('gateway.run_not_found');
+      expect([name, await refusal(attempt())]).toEqual([name, 'gateway.run_not_found']);
     }
   }
   expect(await refusal(other.startRun({ sessionId }))).toBe('gateway.session_not_found');
@@ -46,7 +46,7 @@ test('with another credential a run is not there, whatever is tried, and nothing
   await own.rest();
   // Nor when it is over and only on record.
   for (const [name, attempt] of Object.entries(attemptsAt(runId))) {
-    expect(await refusal(attempt()), name).toBe('gateway.run_not_found');
+    expect([name, await refusal(attempt())]).toEqual([name, 'gateway.run_not_found']);
   }
 });
 

@@ -43,10 +43,8 @@ async function answer(card: PendingApproval, said: { approve: boolean; scope?: A
 /** A watcher that can be asked for the next change. */
 function watching() {
   const gone = new AbortController();
-  const changes = palyrad
-    .client(ApprovalService, 'operator')
-    .watchApprovals({}, { signal: gone.signal })
-    [Symbol.asyncIterator]();
+  const watched = palyrad.client(ApprovalService, 'operator').watchApprovals({}, { signal: gone.signal });
+  const changes = watched[Symbol.asyncIterator]();
   return {
     async next(): Promise<WatchApprovalsResponse['change']> {
       const { value, done } = await changes.next();

@@ -120,10 +120,10 @@ test('the newest run of a workspace is undone: files come back, those that are n
   });
   expect(readFileSync(join(project, 'kept.txt'), 'utf8')).toBe('after\n');
   const undone = await operator().undoRun({ workspace: project });
-  expect(undone.files.map(({ path, result }) => [path, result]).toSorted()).toEqual([
-    ['kept.txt', 'restored'],
-    ['new.txt', 'removed'],
-    ['touched.txt', 'skipped'],
+  expect(undone.files.map(({ path, result }) => `${path} ${result}`).toSorted()).toEqual([
+    'kept.txt restored',
+    'new.txt removed',
+    'touched.txt skipped',
   ]);
   expect(readFileSync(join(project, 'kept.txt'), 'utf8')).toBe('before\n');
   expect(existsSync(join(project, 'new.txt'))).toBe(false);

@@ -48,7 +48,7 @@ test('palyrad killed in mid-run and started again: results have the numbers they
 
     palyrad.child.kill('SIGKILL');
     await palyrad.ended();
-    await expect(stream.rest()).rejects.toThrow();
+    await expect(stream.rest()).rejects.toMatchObject({ name: 'ConnectError' });
     palyrad = await palyrad.restart();
 
     const heardAfter = async (cursor: bigint) => {

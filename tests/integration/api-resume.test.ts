@@ -58,7 +58,7 @@ async function playCutAfter(count: number): Promise<{ readonly got: readonly Run
 test('cut after any event and resumed, a client gets what it would have got uncut: nothing lost, nothing twice', async () => {
   for (let count = 1; count <= 14; count += 1) {
     const { got, runId } = await playCutAfter(count);
-    expect(got.map(withoutTime), `cut after ${count}`).toEqual((await watched(runId)).map(withoutTime));
+    expect([count, ...got.map(withoutTime)]).toEqual([count, ...(await watched(runId)).map(withoutTime)]);
     expect(
       got
         .filter(isKind('result'))

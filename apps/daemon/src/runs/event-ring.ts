@@ -41,7 +41,7 @@ export interface RingBounds {
 }
 
 /** Some seconds of a program that writes as fast as it can; a reader that is slower than that has a gap. */
-export const RING_BOUNDS: RingBounds = { outputBytes: 1024 * 1024, otherBytes: 1024 * 1024 };
+const RING_BOUNDS: RingBounds = { outputBytes: 1024 * 1024, otherBytes: 1024 * 1024 };
 
 /** As many times the other bytes may be there that are nowhere else. */
 const MOST_ONLY_HERE = 4;

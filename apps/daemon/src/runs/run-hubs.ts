@@ -21,7 +21,7 @@ export interface RunHubs {
   close(): void;
 }
 
-export interface Attendance extends Disposable {
+export interface Attendance {
   leave(): void;
 }
 
@@ -119,7 +119,7 @@ function createEndedHubs(hubs: Map<RunId, RunHub>, clock: Clock): EndedHubs {
       if (kept.size > MOST_ENDED && oldest !== undefined) forget(oldest);
     },
     close() {
-      for (const run of [...kept.keys()]) forget(run);
+      for (const run of kept.keys()) forget(run);
     },
   };
 }
@@ -179,7 +179,7 @@ function createOrphans({ gateway, clock, logger, orphanMs }: RunHubsDeps): Orpha
         each.present -= 1;
         if (each.present === 0) expect(run, each);
       };
-      return { leave, [Symbol.dispose]: leave };
+      return { leave };
     },
     close() {
       isClosed = true;

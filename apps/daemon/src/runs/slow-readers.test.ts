@@ -32,9 +32,9 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 test('nobody waits for nobody, nor for one that is not far behind', async () => {
   const { readers, write, signal } = createPlace();
   write(KIB * KIB);
-  await readers.caughtUp(signal.signal);
+  await expect(readers.caughtUp(signal.signal)).resolves.toBeUndefined();
   readers.join(KIB * KIB - 1);
-  await readers.caughtUp(signal.signal);
+  await expect(readers.caughtUp(signal.signal)).resolves.toBeUndefined();
 });
 
 test('the writer waits until the slowest has read on, or has left', async () => {
@@ -92,6 +92,7 @@ test('a call that is cancelled waits for nobody', async () => {
   write(KIB * KIB);
   const waiting = wait();
   await settle();
+  expect(waiting.isDone()).toBe(false);
   signal.abort();
   await waiting.done;
 });

@@ -38,7 +38,8 @@ export async function tellCall(
     switch (event.kind) {
       case 'accepted':
         id = event.callId;
-        return tell({ kind: 'accepted', tool: proposal.tool });
+        tell({ kind: 'accepted', tool: proposal.tool });
+        return;
       case 'repeated':
         repeated = event;
         return;
@@ -46,14 +47,17 @@ export async function tellCall(
       case 'approval_requested':
       case 'approval_decided':
       case 'started':
-        return tell(event);
+        tell(event);
     }
   };
   const tellEnd = (result: ToolCallResult): void => {
     id = result.call_id;
     const end = endOfCall(result);
     // Durable under these very numbers.
-    if (place !== undefined) return place.fill(end.map(said), 'stored');
+    if (place !== undefined) {
+      place.fill(end.map(said), 'stored');
+      return;
+    }
     // Whoever listens from before its end is told of it there.
     if (repeated !== undefined && repeated.told !== null && repeated.told > after) return;
     for (const happened of end) ring.push(said(happened), repeated === undefined ? 'only_here' : 'passing');

@@ -36,14 +36,18 @@ export function createRunStream(deps: RunStreamDeps): ServiceImpl<typeof RunServ
     }
     const { run, after } = opened;
     const hub = hubs.of(run);
-    using _here = hubs.attend(run.id);
-    let failure: unknown;
+    const here = hubs.attend(run.id);
+    let failure: Error | undefined;
     // Nothing more will be said: what was begun is told to its end, and then there is nothing to stay for.
     const until = hear(messages, { run, hub, after }).catch((error: unknown) => {
-      failure = error;
+      failure = error instanceof Error ? error : new Error('A message could not be read.', { cause: error });
     });
-    for await (const event of hub.events({ after, signal: context.signal, isWaitedFor: true, until })) {
-      yield { event: wireRunEvent(event, room) };
+    try {
+      for await (const event of hub.events({ after, signal: context.signal, isWaitedFor: true, until })) {
+        yield { event: wireRunEvent(event, room) };
+      }
+    } finally {
+      here.leave();
     }
     // Of a caller that is gone there is nothing to say.
     if (failure !== undefined && !context.signal.aborted) throw failure;

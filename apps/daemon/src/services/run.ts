@@ -60,20 +60,27 @@ export function createRunCalls(deps: RunServiceDeps): RunCalls {
     },
     async callTool({ runId, proposal }, context) {
       const run = await resume(context, runId);
-      using _here = hubs.attend(run.id);
-      const result = await hubs.of(run).propose(run, proposalOf(withKey(proposal)), 0);
-      return { result: wireToolCallResult(result, room) };
+      const here = hubs.attend(run.id);
+      try {
+        const result = await hubs.of(run).propose(run, proposalOf(withKey(proposal)), 0);
+        return { result: wireToolCallResult(result, room) };
+      } finally {
+        here.leave();
+      }
     },
     async *watchRun({ runId, afterSequence }, context) {
       const run = await find(context, runId, 'run.read');
       const { signal } = context;
-      using _here = isOwn(run, peerOf(context)) && run.end === undefined ? hubs.attend(run.id) : undefined;
-      const events = await hubs.events(run, { after: Number(afterSequence), signal, isWaitedFor: false });
-      for await (const event of events) yield { event: wireRunEvent(event, room) };
+      const here = isOwn(run, peerOf(context)) && run.end === undefined ? hubs.attend(run.id) : undefined;
+      try {
+        const events = await hubs.events(run, { after: Number(afterSequence), signal, isWaitedFor: false });
+        for await (const event of events) yield { event: wireRunEvent(event, room) };
+      } finally {
+        here?.leave();
+      }
     },
     async feedCall({ runId, input }, context) {
       const run = await resume(context, runId);
-      using _here = hubs.attend(run.id);
       const sent = sentInputOf(input);
       await hubs.of(run).send(sent.key, sent.input);
       return {};

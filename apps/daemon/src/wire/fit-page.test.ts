@@ -8,10 +8,17 @@ test('a page is a beginning that fits, and never empty when there is something',
       const page = fitPage(sizes, room, (size) => size);
       expect(sizes.slice(0, page.length)).toEqual(page);
       const sum = page.reduce((total, size) => total + size, 0);
-      if (page.length > 1) expect(sum).toBeLessThanOrEqual(room);
-      if (sizes.length > 0) expect(page.length).toBeGreaterThan(0);
-      const next = sizes[page.length];
-      if (next !== undefined) expect(sum + next).toBeGreaterThan(room);
+      const next = sizes[page.length] ?? Number.POSITIVE_INFINITY;
+      const isOne = page.length <= Math.min(1, sizes.length);
+      expect({
+        fits: sum <= room || isOne,
+        isEmpty: page.length === 0 && sizes.length > 0,
+        isAll: sum + next > room,
+      }).toEqual({
+        fits: true,
+        isEmpty: false,
+        isAll: true,
+      });
     }),
   );
 });

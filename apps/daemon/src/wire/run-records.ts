@@ -4,7 +4,7 @@ import {
   type CallSummarySchema,
   DecisionKind,
   type GetCallResponseSchema,
-  type OutcomeKind,
+  OutcomeKind,
   type RunSummarySchema,
   ToolCallResultSchema,
 } from '@palyra/api';
@@ -46,7 +46,7 @@ export function wireCallSummary(call: CallLine): MessageInitShape<typeof CallSum
 
 /** Unspecified while it waits or runs. */
 function outcomeKind(state: string): OutcomeKind {
-  return (OUTCOMES as Readonly<Record<string, OutcomeKind>>)[state] ?? 0;
+  return (OUTCOMES as Readonly<Record<string, OutcomeKind>>)[state] ?? OutcomeKind.UNSPECIFIED;
 }
 
 /** `room`: how many bytes of content a message takes. */
