@@ -21,7 +21,7 @@ export function describeAsking(makePlace: MakeApprovalsPlace): void {
       expect(card?.prompt).toMatchObject({
         approval_id: card?.approvalId,
         what: {
-          sentence: 'agent:coder wants to run curl from shop.',
+          sentence: 'agent:coder wants to run curl from /work/shop.',
           risk: { level: 'medium', reasons: ['It connects to other hosts.'] },
           action: { text: 'curl https://api.example.com/v1', left_out: 0 },
           hosts: [{ shown: 'api.example.com:443', warnings: [] }],
