@@ -25,7 +25,11 @@ const TOOLS = [
   testTool({
     name: 'test.holds',
     execute: (_input, signal) =>
-      new Promise((resolve) => signal.addEventListener('abort', () => resolve({}), { once: true })),
+      new Promise((resolve) => {
+        // Stopped between its intent and its first step: then nobody tells it any more.
+        if (signal.aborted) resolve({});
+        signal.addEventListener('abort', () => resolve({}), { once: true });
+      }),
   }),
 ];
 
