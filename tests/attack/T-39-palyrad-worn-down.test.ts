@@ -103,6 +103,18 @@ test('a message of a hundred megabytes is refused by its length, without being r
   });
 });
 
+test('a path that every object has is nobody’s, whatever the scheme', async () => {
+  for (const path of ['constructor', 'hasOwnProperty', '__proto__']) {
+    const to = await session();
+    const stream = to.request({ ':method': 'POST', ':scheme': 'foo', ':path': path });
+    stream.on('error', () => undefined);
+    const [answer] = (await once(stream, 'response')) as [Record<string, unknown>];
+    expect(answer[':status']).toBe(404);
+    stream.close();
+    to.close();
+  }
+});
+
 test('one that is larger than it says, or than it may be, is cut off', async () => {
   const path = 'a'.repeat(5 * 1024 * 1024);
   const call = palyrad.client(WorkspaceService, 'operator').addWorkspace({ path: `/${path}` });

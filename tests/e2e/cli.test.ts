@@ -3,6 +3,7 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { SECTIONS } from '@palyra/config';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runInProcess } from './cli-in-process.ts';
 
@@ -78,7 +79,8 @@ describe('version and help', () => {
       true,
     ]);
     expect(out).not.toContain('\u001b');
-    expect(out).toMatch(/config +init, show, set, check/);
+    expect(out).toMatch(/Agents +exec, log, why/);
+    expect(out).toMatch(/Configuration +config/);
   });
 
   test('--help --json lists commands that each answer to --help', async () => {
@@ -159,22 +161,13 @@ describe('config', () => {
       {
         home,
         file: { path: join(home, 'palyra.toml'), present: false },
-        settings: {
-          'storage.url': { value: '', source: 'default' },
-          'storage.lock_timeout_ms': { value: 5000, source: 'default' },
-          'storage.pool_size': { value: 8, source: 'default' },
-          'approvals.unattended': { value: 'wait', source: 'default' },
-          'approvals.timeout_minutes': { value: 30, source: 'default' },
-          'approvals.timeboxed_hours': { value: 8, source: 'default' },
-          'approvals.questions_per_hour': { value: 120, source: 'default' },
-          'approvals.cool_down_minutes': { value: 10, source: 'default' },
-          'journal.segment_entries': { value: 100_000, source: 'default' },
-          'journal.segment_hours': { value: 24, source: 'default' },
-          'journal.keep_days': { value: 0, source: 'default' },
-          'policy.preset': { value: 'coding', source: 'default' },
-          'policy.auto_apply': { value: false, source: 'default' },
-          'log.level': { value: 'info', source: 'default' },
-        },
+        // Every setting there is, by the schema: a new one is shown without a word here.
+        settings: Object.fromEntries(
+          SECTIONS.flatMap(({ settings }) => settings).map(({ key, default: value }) => [
+            key,
+            { value, source: 'default' },
+          ]),
+        ),
         warnings: [],
       },
       '',
@@ -184,30 +177,19 @@ describe('config', () => {
 
   test('show tells the source of each value, hides the password, and warns of variables that nothing reads', async () => {
     const file = writeToml('[storage]\nurl = "postgres://palyra:hunter2@db/palyra"\n');
-    expect(await palyra(['config', 'show'], { variables: { PALYRA_LOG: 'warn', PALYRA_URL: 'x' } })).toEqual({
-      exit: 0,
-      out: [
-        `File: ${file}`,
-        '',
-        'SETTING                       SOURCE       VALUE',
-        'storage.url                   file         "postgres://palyra:***@db/palyra"',
-        'storage.lock_timeout_ms       default      5000',
-        'storage.pool_size             default      8',
-        'policy.preset                 default      "coding"',
-        'policy.auto_apply             default      false',
-        'approvals.unattended          default      "wait"',
-        'approvals.timeout_minutes     default      30',
-        'approvals.timeboxed_hours     default      8',
-        'approvals.questions_per_hour  default      120',
-        'approvals.cool_down_minutes   default      10',
-        'journal.segment_entries       default      100000',
-        'journal.segment_hours         default      24',
-        'journal.keep_days             default      0',
-        'log.level                     environment  "warn"',
-        '',
-      ].join('\n'),
-      err: 'warning: The environment variable PALYRA_URL is ignored. Only PALYRA_HOME and PALYRA_LOG are read.\n',
-    });
+    const { exit, out, err } = await palyra(['config', 'show'], { variables: { PALYRA_LOG: 'warn', PALYRA_URL: 'x' } });
+    expect(exit).toBe(0);
+    expect(err).toBe(
+      'warning: The environment variable PALYRA_URL is ignored. Only PALYRA_HOME and PALYRA_LOG are read.\n',
+    );
+    const [first, , heading, ...rows] = out.trimEnd().split('\n');
+    expect(first).toBe(`File: ${file}`);
+    expect(heading).toMatch(/^SETTING +SOURCE +VALUE$/);
+    const shown = rows.map((row) => row.split(/ {2,}/));
+    expect(shown.map(([name]) => name)).toEqual(SECTIONS.flatMap(({ settings }) => settings.map(({ key }) => key)));
+    expect(shown).toContainEqual(['storage.url', 'file', '"postgres://palyra:***@db/palyra"']);
+    expect(shown).toContainEqual(['policy.preset', 'default', '"coding"']);
+    expect(shown).toContainEqual(['log.level', 'environment', '"warn"']);
   });
 
   test('init writes a file that check accepts, and never overwrites one', async () => {

@@ -77,6 +77,7 @@ const EXITS: Readonly<Record<string, ExitCode>> = {
   'gateway.run_ended': EXIT_CODES.conflict,
   'gateway.run_not_found': EXIT_CODES.not_found,
   'gateway.session_not_found': EXIT_CODES.not_found,
+  'gateway.call_not_found': EXIT_CODES.not_found,
   'gateway.unknown_tool': EXIT_CODES.not_found,
   'gateway.workspace_ambiguous': EXIT_CODES.usage,
   'gateway.workspace_not_found': EXIT_CODES.not_found,

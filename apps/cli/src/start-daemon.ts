@@ -40,7 +40,19 @@ export async function ensureDaemon(
 /** Whoever listens where the file says; that it is palyrad is seen when it shows its certificate. */
 export async function findRunning(home: HomeLayout): Promise<DaemonFile | undefined> {
   const file = readDaemonFile(home);
-  return file !== undefined && (await isListening(file.address)) ? file : undefined;
+  // Left behind by one that was killed: whoever has its port by now is somebody else.
+  if (file === undefined || !isAlive(file.pid)) return undefined;
+  return (await isListening(file.address)) ? file : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Of another user, as a service is: then it is there.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
 }
 
 function isListening(address: string): Promise<boolean> {
@@ -66,12 +78,27 @@ function spawnDaemon(
       process.execPath,
       [...conditions, entry, '--home', home.root, ...(idleExit ? ['--idle-exit'] : [])],
       // Of its own session, so that Ctrl-C here is not meant for it; at the root, so that it holds no directory.
-      { detached: true, stdio: ['ignore', output, output], cwd: '/', env: variables },
+      { detached: true, stdio: ['ignore', output, output], cwd: '/', env: withoutNodes(variables) },
     );
   } finally {
     closeSync(output);
   }
 }
+
+/**
+ * SECURITY: T-40 — what is meant for another Node, such as `--inspect` of an editor, would open palyrad to whoever connects;
+ * and it serves all later commands, not only this one.
+ */
+function withoutNodes(variables: CommandContext['variables']): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(variables).filter(
+      ([name]) => (!name.startsWith('NODE_') || KEPT_OF_NODE.has(name)) && name !== 'OPENSSL_CONF',
+    ),
+  );
+}
+
+/** Behind a company's proxy nothing works without the first; the second only holds what Node compiled. */
+const KEPT_OF_NODE: ReadonlySet<string> = new Set(['NODE_EXTRA_CA_CERTS', 'NODE_COMPILE_CACHE']);
 
 /** SECURITY: T-40 — for this user alone from the first moment, and no link leads it elsewhere. */
 function openLog(path: string): number {

@@ -6,6 +6,8 @@ export const GATEWAY_ERRORS = {
   'gateway.invalid_input': 'The input is not what the tool takes.',
   'gateway.tool_not_allowed': 'The tool is not among those that the operator allows.',
   'gateway.budget_exhausted': 'The run has made as many calls as it may.',
+  'gateway.too_many_runs': 'The principal has as many runs open as it may.',
+  'gateway.too_many_calls': 'The principal has as many calls under way as it may.',
   'gateway.too_many_refusals': 'So many calls of the run were refused that it was ended.',
   'gateway.run_not_found': 'There is no such run of this credential.',
   'gateway.session_not_found': 'There is no such session of this credential.',

@@ -26,6 +26,12 @@ export const approve: CommandDefinition = {
     { flags: '--yes', summary: 'Do not ask' },
   ],
   async run({ arguments: [id], options }, context) {
+    if (id === undefined && options['yes'] === true) {
+      // SECURITY: T-08 — the only open question may be another one by now than the one that somebody read.
+      throw new CliError('cli.missing_argument', 'With --yes the question has to be named.', {
+        fix: 'palyra inbox shows it with its id.',
+      });
+    }
     const scope = scopeOf(options['scope']);
     const ttlMs = durationOf(options['ttl'], '--ttl');
     const answer: ApprovalAnswer = { decision: 'approve', scope, ...(ttlMs === undefined ? {} : { ttlMs }) };

@@ -7,7 +7,7 @@ import type { CommandContext, CommandDefinition } from '../command.ts';
 import { type DemoStep, furnish, playSession } from '../demo/play-session.ts';
 import { findHome } from '../find-home.ts';
 import { openSigner } from '../questions/answer-question.ts';
-import { withDaemon } from '../reach-daemon.ts';
+import { withDaemon, withRunningDaemon } from '../reach-daemon.ts';
 import { renderJson } from '../render/json.ts';
 import { choosePaint, type Paint } from '../render/paint.ts';
 import { safeText } from '../render/safe-text.ts';
@@ -85,10 +85,22 @@ async function* stepsIn(root: string, context: CommandContext): AsyncGenerator<D
       await operator.shutdown('now');
     }
   }).finally(() => queue.end());
-  yield* queue.steps;
-  await playing;
-  while ((await findRunning(home)) !== undefined) await sleep(20);
+  try {
+    yield* queue.steps;
+    await playing;
+  } finally {
+    // Also when somebody has had enough of it: the home goes, and so does whoever works in it.
+    await endThere(there);
+    await playing.catch(() => undefined);
+  }
   yield await verified(there);
+}
+
+async function endThere(there: CommandContext): Promise<void> {
+  const { home } = findHome(there);
+  if ((await findRunning(home)) === undefined) return;
+  await withRunningDaemon(there, 'operator', ({ client }) => client.shutdown('now')).catch(() => undefined);
+  while ((await findRunning(home)) !== undefined) await sleep(20);
 }
 
 async function verified(context: CommandContext): Promise<DemoStep> {

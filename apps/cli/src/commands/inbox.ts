@@ -67,7 +67,9 @@ async function answerAtKeyboard({ client, home }: Reached, keyboard: Keyboard, c
     },
   });
   const pressed = (bytes: Uint8Array) => {
-    for (const key of Buffer.from(bytes).toString()) box.press(key);
+    // SECURITY: T-08 — one key at a time: what is pasted, and what arrow keys send, answers nothing.
+    const typed = Buffer.from(bytes).toString();
+    if (typed.length === 1) box.press(typed);
   };
   const watching = new AbortController();
   const stop = () => watching.abort();

@@ -1,5 +1,6 @@
 import type { ApprovalAnswer } from '@palyra/client';
 import type { Paint } from '../render/paint.ts';
+import { safeText } from '../render/safe-text.ts';
 import { renderQuestion, SCOPE_NAMES } from './render-question.ts';
 import type { Scope, ShownPrompt } from './shown-prompt.ts';
 
@@ -63,7 +64,7 @@ export function createInbox(deps: InboxDeps): Inbox {
       open.delete(question.id);
       write(`${paint('fix', '✓')} ${said}\n`);
     } catch (error) {
-      write(`${paint('error', '✗')} ${error instanceof Error ? error.message : String(error)}\n`);
+      write(`${paint('error', '✗')} ${safeText(error instanceof Error ? error.message : String(error))}\n`);
     }
     isAnswering = false;
     showNext();

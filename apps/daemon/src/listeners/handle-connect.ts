@@ -41,6 +41,12 @@ export function handleConnect(deps: ConnectHandlerDeps): (request: NodeRequest, 
   };
 }
 
+/** SECURITY: T-39 — for requests that are no calls: a body that never ends, or goes on after the answer, is not waited for. */
+export function boundBody(request: NodeRequest, response: NodeResponse, bodyMs: number): void {
+  endWhenLate(request, response, bodyMs);
+  endWhenAnswered(request, response);
+}
+
 /** Without what follows a question mark. */
 export function pathOf({ url = '' }: { readonly url?: string | undefined }): string {
   return url.split('?', 1)[0] ?? '';

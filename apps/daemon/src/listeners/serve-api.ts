@@ -17,7 +17,7 @@ import { CONNECTION, type Connection } from '../interceptors/authenticate.ts';
 import type { createRequestGate } from '../interceptors/request-gate.ts';
 import { type AnyRequest, type AnyResponse, answer } from './answer.ts';
 import { boundConnections } from './bound-connections.ts';
-import { handleConnect, pathOf } from './handle-connect.ts';
+import { boundBody, handleConnect, pathOf } from './handle-connect.ts';
 import { keepSessionsHonest } from './keep-sessions-honest.ts';
 import { type ListenPlace, renderPlace } from './listen-place.ts';
 
@@ -80,8 +80,13 @@ export async function serveApi(deps: ApiDeps): Promise<ApiListener> {
     bodyMs: limits.request_seconds * 1000,
   });
   const server = createServer(deps, (request, response) => {
-    const other = deps.paths[pathOf(request)];
-    if (other !== undefined) return other(request, response);
+    const path = pathOf(request);
+    // SECURITY: T-39 — only what is ours: every object has a `constructor`, and over HTTP/2 a path may be any word.
+    const other = Object.hasOwn(deps.paths, path) ? deps.paths[path] : undefined;
+    if (other !== undefined) {
+      boundBody(request, response, limits.request_seconds * 1000);
+      return other(request, response);
+    }
     if (!serveCall(request, response)) answer(response, { status: 404, text: 'There is nothing here.\n' });
   });
   const connections = boundConnections(server, limits);

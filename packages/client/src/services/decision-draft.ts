@@ -59,7 +59,8 @@ function holdsTooLong(said: Readonly<Record<string, JsonValue>>, answer: Approva
   const { expires_at: until, decided_at: from } = said;
   if (typeof until !== 'number' || typeof from !== 'number') return true;
   const longestMs = answer.scope === 'timeboxed' ? Math.min(answer.ttlMs ?? offeredMs, offeredMs) : offeredMs;
-  return until - from > longestMs || Math.abs(from - Date.now()) > CLOCK_LEEWAY_MS;
+  // Also when one of them is no number.
+  return !(until - from <= longestMs) || Math.abs(from - Date.now()) > CLOCK_LEEWAY_MS;
 }
 
 function isSame(found: JsonValue | undefined, expected: JsonValue | undefined): boolean {

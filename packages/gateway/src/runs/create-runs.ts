@@ -14,6 +14,7 @@ import {
   type Run,
   type RunsDeps,
 } from './own-run.ts';
+import { createPrincipalLoad } from './principal-load.ts';
 import { nextGeneration, runRow } from './reopen-run.ts';
 
 export interface RunRequest {
@@ -36,10 +37,16 @@ export interface Runs {
 
 export function createRuns(deps: RunsDeps): Runs {
   const { database, journal, policy, config, clock, ids, owner } = deps;
+  const load = createPrincipalLoad();
+  const all = { ...deps, load };
   const open = new Map<string, OwnedRun>();
-  const owned = (row: RunRow): OwnedRun => {
+  const owned = (row: RunRow, free?: () => void): OwnedRun => {
     const { id } = row;
-    const run = open.get(id) ?? openRun(row, deps, () => open.delete(id));
+    const over = () => {
+      open.delete(id);
+      free?.();
+    };
+    const run = open.get(id) ?? openRun(row, all, over);
     open.set(id, run);
     return run;
   };
@@ -48,7 +55,7 @@ export function createRuns(deps: RunsDeps): Runs {
   const reopened = (row: RunRow): Promise<OwnedRun> => {
     const known = open.get(row.id);
     if (known !== undefined) return Promise.resolve(known);
-    const under = reopening.get(row.id) ?? nextGeneration(row, database).then(owned);
+    const under = reopening.get(row.id) ?? nextGeneration(row, database).then((next) => owned(next));
     reopening.set(row.id, under);
     return under.finally(() => reopening.delete(row.id));
   };
@@ -69,6 +76,9 @@ export function createRuns(deps: RunsDeps): Runs {
   return {
     async start(caller, { workspace, session: known }) {
       await listen();
+      const free = load.take('run', caller.actor);
+      using unlessStarted = new DisposableStack();
+      unlessStarted.defer(free);
       const session = known === undefined ? ids.newId('session') : await ownSession(known, caller, database);
       const id = ids.newId('run');
       const row: RunRow = {
@@ -110,7 +120,8 @@ export function createRuns(deps: RunsDeps): Runs {
         ],
         { steps: [statement(database.write.insertInto('gateway_runs').values(row), { rows: 1 })] },
       );
-      return owned(row).as(caller);
+      unlessStarted.move();
+      return owned(row, free).as(caller);
     },
     async resume(caller, id) {
       await listen();

@@ -12,6 +12,7 @@ import type { ToolCallResult } from '../tool-call/tool-call-result.ts';
 import { isAllowedTool, type ToolCallConfig } from '../tool-call-config.ts';
 import { type Calls, createCalls } from './create-calls.ts';
 import { createBudget, type OpenRun } from './open-run.ts';
+import type { PrincipalLoad } from './principal-load.ts';
 import { createTurns, type Turns } from './turns.ts';
 
 /** What the owner of a run does with it. */
@@ -58,6 +59,11 @@ export interface RunsDeps {
   readonly steps: ToolCallSteps;
 }
 
+/** With what all runs of a principal take together. */
+export interface LoadedDeps extends RunsDeps {
+  readonly load: PrincipalLoad;
+}
+
 /** A run while this process owns it, however many are connected to it. */
 export interface OwnedRun {
   readonly turns: Turns;
@@ -82,7 +88,7 @@ const COMPLETED = { outcome: 'completed' } as const;
 
 type End = typeof COMPLETED | (CancelCause & { readonly outcome: 'cancelled' });
 
-export function openRun(opened: RunRow, deps: RunsDeps, onOver: () => void): OwnedRun {
+export function openRun(opened: RunRow, deps: LoadedDeps, onOver: () => void): OwnedRun {
   const { approvals, config } = deps;
   // Not what it was opened with, which is long: thousands stand idle.
   const row = { id: opened.id, session: opened.session, principal: opened.principal, max_calls: opened.max_calls };
@@ -173,6 +179,9 @@ export function openRun(opened: RunRow, deps: RunsDeps, onOver: () => void): Own
           endIfRefusedTooOften();
           if (isOver) throw over();
           calls ??= createCalls(shared, deps);
+          using held = new DisposableStack();
+          // What a call makes runs in its place: held back here, it would wait for itself.
+          if (proposed.parent === undefined) held.defer(deps.load.take('call', row.principal));
           const result = await calls.call({ ...proposed, run: id }, run);
           endIfRefusedTooOften();
           return result;
