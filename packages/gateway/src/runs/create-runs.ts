@@ -55,7 +55,7 @@ export function createRuns(deps: RunsDeps): Runs {
   const reopened = (row: RunRow): Promise<OwnedRun> => {
     const known = open.get(row.id);
     if (known !== undefined) return Promise.resolve(known);
-    const under = reopening.get(row.id) ?? nextGeneration(row, database).then((next) => owned(next));
+    const under = reopening.get(row.id) ?? nextGeneration(row, database).then((raised) => owned(raised));
     reopening.set(row.id, under);
     return under.finally(() => reopening.delete(row.id));
   };

@@ -9,7 +9,7 @@ export interface PrincipalLoad {
 type Load = 'run' | 'call';
 
 /** More than a thousand agents at once under one name, and few enough that everybody else is still served. */
-export const MOST_AT_ONCE = 2_048;
+const MOST_AT_ONCE = 2_048;
 
 /** SECURITY: T-39 — each of them holds memory and a place in the queue of commits; what one has too many of, others wait for. */
 export function createPrincipalLoad(most: number = MOST_AT_ONCE): PrincipalLoad {
