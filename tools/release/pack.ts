@@ -10,7 +10,12 @@ export function pack(folder: string, destination: string): string {
       ? [process.platform === 'win32' ? 'npm.cmd' : 'npm']
       : [process.env['npm_node_execpath'] ?? 'node', npm];
   const args = ['pack', '--json', '--ignore-scripts', '--loglevel=error', `--pack-destination=${destination}`];
-  const { status, stdout, stderr } = spawnSync(command, [...first, ...args], { cwd: folder, encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync(command, [...first, ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    // npm would keep what it compiled in the directory for temporary files.
+    env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },
+  });
   if (status !== 0) throw new Error(`npm pack failed: ${stderr}`);
   const packed: unknown = JSON.parse(stdout);
   return join(destination, tarballName(packed));
