@@ -39,7 +39,9 @@ function renderRecord(
     ...field('asked by', `${principal}${at === undefined ? '' : ` at ${at}`}`),
     ...field('input', input === undefined ? '(erased)' : JSON.stringify(input)),
     ...field('policy', `${decision.kind} by ${decision.policy_ids.join(', ')}: ${decision.reason}`),
-    ...policyTexts(record).flatMap((text) => field('', text)),
+    ...policyTexts(record)
+      .flatMap((text) => text.trimEnd().split('\n'))
+      .map((line) => `${' '.repeat(LABEL)} ${paint('faint', safeText(line))}`),
     ...(approval === undefined
       ? field('approval', 'nobody was asked')
       : field(
@@ -71,18 +73,41 @@ function renderRecord(
 }
 
 function policyTexts(record: JsonValue | undefined): readonly string[] {
-  const texts = (record as JsonObject | undefined)?.['policies'];
-  if (!Array.isArray(texts)) return [];
-  return (texts as readonly JsonObject[]).map(({ text }) => (typeof text === 'string' ? text : ''));
+  const { policies } = asObject(record);
+  if (!Array.isArray(policies)) return [];
+  return (policies as readonly JsonObject[]).map(({ text }) => (typeof text === 'string' ? text : ''));
 }
 
-/** What else the record has, under its own names. */
+/** What a person wants to know of the rest; `--json` has all of it. */
 function recordFields(record: JsonValue | undefined): readonly (readonly [string, string])[] {
-  if (typeof record !== 'object' || record === null || Array.isArray(record)) return [];
-  return Object.entries(record as JsonObject)
-    .filter(([name]) => name !== 'policies')
-    .map(([name, value]) => [
-      name.replaceAll('_', ' ').slice(0, LABEL),
-      typeof value === 'string' ? value : JSON.stringify(value),
-    ]);
+  const { bound, not_bound: notBound, attestation } = asObject(record);
+  const { sandbox, separation, policy_set_sha256: policies } = asObject(attestation);
+  return [
+    ...listOf(bound).map((each): readonly [string, string] => {
+      const { name, sha256 } = asObject(each);
+      return ['bytes', `${wordOf(name)} ${wordOf(sha256).slice(0, 16)}`];
+    }),
+    ...listOf(notBound).map((each): readonly [string, string] => ['not bound', wordOf(each)]),
+    ['measured', wordsOf(sandbox)],
+    ['separation', typeof separation === 'string' ? separation : ''],
+    ['policy set', typeof policies === 'string' ? policies : ''],
+  ];
+}
+
+function wordsOf(sandbox: JsonValue | undefined): string {
+  return Object.entries(asObject(sandbox))
+    .map(([name, value]) => `${name} ${listOf(value).length > 0 ? listOf(value).map(wordOf).join(' ') : wordOf(value)}`)
+    .join(', ');
+}
+
+function wordOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
+}
+
+function asObject(value: JsonValue | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
