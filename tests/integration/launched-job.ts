@@ -54,6 +54,7 @@ export function barePlan(argv: readonly [string, ...string[]], changes: PlanChan
     data: [],
     filter: undefined,
     landlock: undefined,
+    listener: false,
     watch: {
       wallMs: 60_000,
       idleMs: 60_000,
@@ -73,6 +74,7 @@ export function barePlan(argv: readonly [string, ...string[]], changes: PlanChan
       mounts: undefined,
       cgroups: [],
       landlock: false,
+      listener: false,
       bound: [],
     },
     ...rest,

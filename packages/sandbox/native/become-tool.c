@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "listener.h"
 #include "texts.h"
 #include "word.h"
 
@@ -48,13 +49,15 @@ static void take_terminal(int socket) {
   if (ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) give_up(socket, "the terminal could not be taken");
 }
 
-/* With the first bytes go descriptors of the writable tmpfs: through them the launcher sees whether they are full, also
- * when the sandbox is gone. They give no access to anything. */
+/* With the first bytes go the listener of a tool with a way out, first, and descriptors of the writable tmpfs: through these the
+ * launcher sees whether they are full, also when the sandbox is gone. They give no access to anything.
+ * SECURITY: T-22, T-19 — nothing of the listener stays: who had it inside could take what is meant for the gate. */
 static int send_first(int socket, const void *bytes, size_t length, const struct request *request) {
-  char control[CMSG_SPACE(MAX_TMPFS * sizeof(int))];
+  char control[CMSG_SPACE((1 + MAX_TMPFS) * sizeof(int))];
   struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-  int fds[MAX_TMPFS], count = 0;
+  int fds[1 + MAX_TMPFS], count = 0;
+  if (request->has_listener && (fds[count++] = open_listener()) < 0) give_up(socket, "the way out cannot be opened");
   for (int at = 0; at < request->tmpfs_count; at += 1) {
     fds[count] = open(request->tmpfs[at], O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fds[count] >= 0) count += 1;
@@ -149,6 +152,8 @@ _Noreturn void become_tool(const struct request *request, int socket, int isolat
   if (request->is_later) request = tool_named_later(named_in, socket);
   /* SECURITY: T-19 — nothing of ours is open in the tool; the socket closes by itself, which says that it runs. */
   if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) give_up(socket, "descriptors could not be closed");
+  /* A gate is no tool: this one is what makes it a gate. */
+  if (request->is_gate && fcntl(GATE_CHANNEL, F_SETFD, 0) != 0) give_up(socket, "the channel of the gate is missing");
   execve(request->tool_path, request->args, request->env);
   give_up(socket, "the program could not be executed");
 }

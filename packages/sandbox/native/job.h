@@ -24,6 +24,7 @@ struct job {
   struct started fds;
   pid_t tool; /* as the host sees it */
   int tool_pidfd;
+  int listener; /* of one with a way out, until its gate has it; -1 otherwise */
   int mounts; /* the sandbox's mount namespace, of one that waits for its tool; -1 otherwise */
   /* What the process that becomes the tool has said so far. */
   struct buffer said;
@@ -31,7 +32,7 @@ struct job {
   int landlock_rules;
   int tmpfs[MAX_TMPFS];
   int tmpfs_count;
-  int is_wrapped, has_terminal, is_later;
+  int is_wrapped, has_terminal, is_later, has_listener, is_gate;
   uint64_t credit;
   struct buffer input; /* not yet written */
   int input_ends;

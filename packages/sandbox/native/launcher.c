@@ -8,83 +8,36 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "become-tool.h"
 #include "end-report.h"
+#include "frames.h"
+#include "gate.h"
 #include "job-cgroups.h"
+#include "job-life.h"
+#include "job-streams.h"
 #include "landlock-rules.h"
+#include "listener.h"
 #include "outside-facts.h"
 #include "pass-signal.h"
 #include "texts.h"
 #include "word.h"
 
-#define CONTROL 3
 #define MAX_JOBS 256
-/* What waits to be read by palyrad; above it no tool's output is read, so the tools wait too. */
-#define MAX_OUTGOING (1024u * 1024)
 #define TICK_US 100000
 
 static struct job jobs[MAX_JOBS];
 static int most_jobs = MAX_JOBS;
 static struct host host;
-static struct buffer incoming, outgoing;
 static struct buffer own_namespaces; /* as facts; they do not change */
-static uint64_t skip; /* of a frame that is too long to be one of ours */
 static struct request request;
 
-static uint64_t now_us(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-/* Speaking to palyrad. */
-
-static void send_frame(uint8_t kind, uint32_t job, const void *payload, size_t length) {
-  uint8_t header[FRAME_HEADER];
-  write_u32(header, (uint32_t)length);
-  header[4] = kind;
-  write_u32(header + 5, job);
-  append(&outgoing, header, sizeof header);
-  append(&outgoing, payload, length);
-  /* Without memory there is no way to say so: end, and every tool with us. */
-  if (outgoing.failed) _exit(70);
-}
-
-static void send_failure(uint32_t job, const char *what, int why) {
-  char text[320];
-  int length = why == 0 ? snprintf(text, sizeof text, "%s", what) : snprintf(text, sizeof text, "%s: %s", what, strerror(why));
-  send_frame(FRAME_FAILED, job, text, (size_t)length);
-}
-
-static int flush_outgoing(void) {
-  size_t sent = 0;
-  while (sent < outgoing.length) {
-    ssize_t written = send(CONTROL, outgoing.bytes + sent, outgoing.length - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (written < 0) return -1;
-    sent += (size_t)written;
-  }
-  memmove(outgoing.bytes, outgoing.bytes + sent, outgoing.length - sent);
-  outgoing.length -= sent;
-  return 0;
-}
-
 /* The life of a job. */
-
-static void close_fd(int *fd) {
-  if (*fd >= 0) close(*fd);
-  *fd = -1;
-}
 
 static struct job *find_job(uint32_t id) {
   for (int at = 0; at < MAX_JOBS; at += 1) {
@@ -100,52 +53,11 @@ static struct job *free_place(void) {
   return NULL;
 }
 
-static void end_job(struct job *job, enum reason reason) {
-  if (job->is_killed || job->has_report) return;
-  job->is_killed = 1;
-  if (job->reason == REASON_NONE) job->reason = reason;
-  stop_forking(job);
-  kill(job->fds.keeper, SIGTERM);
-}
-
-/* The word for it was none: it never runs, and says why. */
-static void refuse_job(struct job *job, const char *why) {
-  if (job->is_killed || job->has_report) return;
-  job->is_killed = 1;
-  snprintf(job->failure, sizeof job->failure, "%s", why);
-  stop_forking(job);
-  kill(job->fds.keeper, SIGTERM);
-}
-
-static void forget_job(struct job *job) {
-  close_fd(&job->fds.input);
-  close_fd(&job->fds.output);
-  close_fd(&job->fds.errors);
-  close_fd(&job->fds.terminal);
-  close_fd(&job->fds.stage);
-  close_fd(&job->fds.report);
-  close_fd(&job->tool_pidfd);
-  close_fd(&job->mounts);
-  while (job->tmpfs_count > 0) close(job->tmpfs[--job->tmpfs_count]);
-  release(&job->said);
-  release(&job->input);
-  remove_cgroups(job);
-  free(job->cpu_counter);
-  job->cpu_counter = NULL;
-  job->phase = JOB_FREE;
-}
-
 static const char *begin(struct job *job) {
   const char *fault = make_cgroups(&request, job);
   if (fault != NULL) return fault;
   if (request.landlock_count > 0 && landlock_ruleset(&request, &job->landlock_rules) < 0) return "Landlock refused the rules";
   return start_job(&request, &host, &job->fds);
-}
-
-static void start_clock(struct job *job) {
-  job->started_us = now_us();
-  job->wall_deadline_us = job->wall_us == 0 ? 0 : job->started_us + job->wall_us;
-  job->idle_deadline_us = job->idle_us == 0 ? 0 : job->started_us + job->idle_us;
 }
 
 static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
@@ -159,11 +71,13 @@ static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
     return;
   }
   memset(job, 0, sizeof *job);
-  job->fds = (struct started){.keeper = -1, .input = -1, .output = -1, .errors = -1, .terminal = -1, .stage = -1, .report = -1};
+  job->fds = NOTHING_STARTED;
   job->id = id;
-  job->tool_pidfd = job->mounts = -1;
+  job->tool_pidfd = job->mounts = job->listener = -1;
   job->is_wrapped = request.wrapper_count > 0;
   job->has_terminal = request.has_terminal;
+  job->has_listener = request.has_listener;
+  job->is_gate = request.is_gate;
   fault = begin(job);
   if (fault != NULL) {
     send_failure(id, fault, errno);
@@ -180,7 +94,8 @@ static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
     job->wall_deadline_us = job->started_us + request.later_ms * 1000;
     job->idle_deadline_us = 0;
   }
-  job->output_limit = request.output_bytes;
+  /* What a gate says is between it and palyrad, for as long as both live. */
+  job->output_limit = request.is_gate ? UINT64_MAX : request.output_bytes;
   job->cpu_limit_ms = request.cpu_ms;
   job->cpu_counter = request.cpu_counter == NULL ? NULL : strdup(request.cpu_counter);
   job->cpu_counter_unit = request.cpu_counter_unit;
@@ -192,6 +107,10 @@ static void tell_facts(struct job *job) {
   append(&facts, job->said.bytes + 5, job->said.length - 5);
   job->tool_pidfd = hold_tool(job->tool);
   append_outside_facts(&facts, job);
+  if (job->listener >= 0) {
+    char text[96];
+    append_item(&facts, FACT_LISTENER, text, describe_listener(job->listener, text, sizeof text));
+  }
   append(&facts, own_namespaces.bytes, own_namespaces.length);
   if (facts.failed) _exit(70);
   send_frame(FRAME_FACTS, job->id, facts.bytes, facts.length);
@@ -227,13 +146,14 @@ static void take_ancillary(struct job *job, const struct cmsghdr *head) {
   for (size_t at = 0; at < count; at += 1) {
     int fd;
     memcpy(&fd, CMSG_DATA(head) + at * sizeof fd, sizeof fd);
-    if (job->tmpfs_count < MAX_TMPFS) job->tmpfs[job->tmpfs_count++] = fd;
+    if (job->has_listener && job->listener < 0) job->listener = fd;
+    else if (job->tmpfs_count < MAX_TMPFS) job->tmpfs[job->tmpfs_count++] = fd;
     else close(fd);
   }
 }
 
 static void hear_stage(struct job *job) {
-  char bytes[16384], control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(MAX_TMPFS * sizeof(int))];
+  char bytes[16384], control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE((1 + MAX_TMPFS) * sizeof(int))];
   struct iovec part = {.iov_base = bytes, .iov_len = sizeof bytes};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
   ssize_t got = recvmsg(job->fds.stage, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -255,21 +175,29 @@ static void hear_stage(struct job *job) {
   if (job->said.length - 5 >= read_u32(job->said.bytes + 1)) tell_facts(job);
 }
 
+/* NULL, or why there is none. From here on it is the gate's alone: should that end, connections are refused and do not hang. */
+static const char *open_way_out(struct job *job) {
+  if (request.has_way_out != job->has_listener) return request.has_way_out ? "A way out was not planned." : "The word names no way out.";
+  if (!job->has_listener) return NULL;
+  const char *fault = pass_listener(find_job(request.gate), job->listener, request.label);
+  close_fd(&job->listener);
+  return fault;
+}
+
 /* NULL, or why it is no word for this job. */
-static const char *check_word(struct job *job, const uint8_t *payload, size_t length) {
-  /* SECURITY: T-03 — what was decided and compared is what runs: nobody names another tool afterwards. */
-  if (!job->is_later) return length == 0 ? NULL : "The tool was named before.";
-  const char *fault = parse_tool(payload, length, &request);
-  if (fault == NULL && !request.has_stdin) close_fd(&job->fds.input);
+static const char *take_word(struct job *job, const uint8_t *payload, size_t length) {
+  const char *fault = parse_word(payload, length, job->is_later, &request);
+  if (fault == NULL) fault = open_way_out(job);
+  if (fault == NULL && job->is_later && !request.has_stdin) close_fd(&job->fds.input);
+  /* Who cannot be told has not been started, and is never taken for it. */
+  if (fault == NULL && give_word(job->fds.stage, request.for_stage.bytes, request.for_stage.length) != 0) fault = "The process that waits for its word is gone.";
   release_request(&request);
   return fault;
 }
 
 static void on_go(struct job *job, const uint8_t *payload, size_t length) {
   if (job->phase != JOB_MEASURED || job->fds.stage < 0 || job->is_killed) return;
-  const char *fault = check_word(job, payload, length);
-  /* Who cannot be told has not been started, and is never taken for it. */
-  if (fault == NULL && give_word(job->fds.stage, payload, length) != 0) fault = "The process that waits for its word is gone.";
+  const char *fault = take_word(job, payload, length);
   if (fault != NULL) {
     refuse_job(job, fault);
     return;
@@ -278,99 +206,6 @@ static void on_go(struct job *job, const uint8_t *payload, size_t length) {
   release(&job->said);
   /* Whoever waited for a tool has not run one yet. */
   if (job->is_later) start_clock(job);
-}
-
-/* Streams. */
-
-/* What is left in the pipes of the dead is little, and nobody's promise to read it is waited for. */
-static int wants_output(const struct job *job, int fd) {
-  return fd >= 0 && (job->credit > 0 || job->has_report) && outgoing.length < MAX_OUTGOING;
-}
-
-static void take_output(struct job *job, int *fd, uint8_t kind) {
-  static uint8_t chunk[MAX_CHUNK];
-  size_t most = job->credit < sizeof chunk && !job->has_report ? (size_t)job->credit : sizeof chunk;
-  ssize_t got = read(*fd, chunk, most);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  /* A terminal says EIO when it was hung up, by its session's end. */
-  if (got <= 0) {
-    if (job->has_terminal) close_fd(&job->fds.input);
-    close_fd(fd);
-    return;
-  }
-  job->idle_deadline_us = job->idle_us == 0 ? 0 : now_us() + job->idle_us;
-  uint64_t left = job->output_limit - job->output_bytes;
-  size_t passed = (uint64_t)got > left ? (size_t)left : (size_t)got;
-  job->output_bytes += passed;
-  job->credit -= passed < job->credit ? passed : job->credit;
-  if (passed > 0) send_frame(kind, job->id, chunk, passed);
-  if (passed < (size_t)got) end_job(job, REASON_OUTPUT);
-}
-
-static int input_fd(const struct job *job) { return job->has_terminal ? job->fds.output : job->fds.input; }
-
-static void give_input(struct job *job) {
-  int fd = input_fd(job);
-  size_t given = 0;
-  while (fd >= 0 && given < job->input.length) {
-    ssize_t written = write(fd, job->input.bytes + given, job->input.length - given);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0 && errno == EAGAIN) break;
-    /* Nobody reads it any more: taken, and gone. */
-    if (written < 0) given = job->input.length;
-    else given += (size_t)written;
-  }
-  if (fd < 0) given = job->input.length;
-  if (given > 0) {
-    uint8_t taken[4];
-    write_u32(taken, (uint32_t)given);
-    send_frame(FRAME_STDIN_TAKEN, job->id, taken, sizeof taken);
-    memmove(job->input.bytes, job->input.bytes + given, job->input.length - given);
-    job->input.length -= given;
-  }
-  if (job->input_ends && job->input.length == 0 && !job->has_terminal) close_fd(&job->fds.input);
-}
-
-static void on_input(struct job *job, const uint8_t *bytes, size_t length) {
-  if (job->input.length + length > STDIN_WINDOW) {
-    end_job(job, REASON_CANCELLED);
-    return;
-  }
-  append(&job->input, bytes, length);
-  if (job->input.failed) _exit(70);
-  if (length > 0) job->last_input = bytes[length - 1];
-  give_input(job);
-}
-
-/* A terminal has no end, so the key for it is pressed; twice where a line is not finished, because the first one only sends
- * that on. */
-static void type_end(struct job *job) {
-  struct termios modes;
-  if (job->fds.output < 0 || tcgetattr(job->fds.output, &modes) != 0) return;
-  uint8_t key = modes.c_cc[VEOF];
-  int is_finished = job->last_input == 0 || job->last_input == '\n' || job->last_input == '\r';
-  for (int times = is_finished ? 1 : 2; times > 0 && key != 0; times -= 1) append(&job->input, &key, 1);
-  if (job->input.failed) _exit(70);
-}
-
-static void on_input_end(struct job *job) {
-  if (job->has_terminal && !job->input_ends) type_end(job);
-  job->input_ends = 1;
-  give_input(job);
-}
-
-/* Who may not speak is not idle: the time begins anew when it may. */
-static void on_credit(struct job *job, const uint8_t *payload, size_t length) {
-  if (length != 4) return;
-  int is_waiting = job->is_later && job->phase < JOB_STARTING;
-  if (job->credit == 0 && job->idle_us != 0 && !is_waiting) job->idle_deadline_us = now_us() + job->idle_us;
-  job->credit += read_u32(payload);
-}
-
-static void on_resize(const struct job *job, const uint8_t *payload, size_t length) {
-  if (!job->has_terminal || length != 4 || job->fds.output < 0) return;
-  struct winsize size = {.ws_row = read_u16(payload), .ws_col = read_u16(payload + 2)};
-  ioctl(job->fds.output, TIOCSWINSZ, &size);
 }
 
 /* What is in the tool's place before the word is ours, and would be ended by most of them. */
@@ -397,7 +232,7 @@ static void tell_end(struct job *job) {
     release(&ended);
   }
   /* Nothing of the tool is left; what is ours is put away when it was told. Should palyrad be gone, the loop sees it next. */
-  if (job->is_later) (void)flush_outgoing();
+  if (job->is_later) (void)flush_frames();
   waitpid(job->fds.keeper, NULL, 0);
   forget_job(job);
 }
@@ -486,49 +321,10 @@ static void on_frame(uint8_t kind, uint32_t id, const uint8_t *payload, size_t l
   }
 }
 
-static void take_frames(void) {
-  size_t at = 0;
-  while (skip == 0 && incoming.length - at >= FRAME_HEADER) {
-    const uint8_t *header = incoming.bytes + at;
-    uint32_t length = read_u32(header), id = read_u32(header + 5);
-    if (length > MAX_FRAME) {
-      struct job *job = find_job(id);
-      if (job != NULL) end_job(job, REASON_CANCELLED);
-      send_failure(id, "A frame is too long.", 0);
-      skip = length;
-      at += FRAME_HEADER;
-      break;
-    }
-    if (incoming.length - at - FRAME_HEADER < length) break;
-    on_frame(header[4], id, header + FRAME_HEADER, length);
-    at += FRAME_HEADER + (size_t)length;
-  }
-  memmove(incoming.bytes, incoming.bytes + at, incoming.length - at);
-  incoming.length -= at;
-  /* A copy of a program was in it: what is kept is copied by every fork. */
-  if (incoming.length == 0 && incoming.room > MAX_STAGE) release(&incoming);
-}
-
-static void skip_bytes(void) {
-  size_t skipped = skip < incoming.length ? (size_t)skip : incoming.length;
-  memmove(incoming.bytes, incoming.bytes + skipped, incoming.length - skipped);
-  incoming.length -= skipped;
-  skip -= skipped;
-}
-
-/* 0, or -1 when palyrad is gone. */
-static int hear_palyrad(void) {
-  static uint8_t chunk[MAX_CHUNK];
-  ssize_t got = recv(CONTROL, chunk, sizeof chunk, MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-  if (got <= 0) return -1;
-  append(&incoming, chunk, (size_t)got);
-  if (incoming.failed) _exit(70);
-  do {
-    skip_bytes();
-    take_frames();
-  } while (skip > 0 && incoming.length > 0);
-  return 0;
+static void on_too_long(uint32_t id) {
+  struct job *job = find_job(id);
+  if (job != NULL) end_job(job, REASON_CANCELLED);
+  send_failure(id, "A frame is too long.", 0);
 }
 
 /* The loop. */
@@ -540,7 +336,7 @@ static void poll_for(size_t at, int fd, short events) { polled[at] = (struct pol
 
 static size_t list_polled(void) {
   size_t count = 0;
-  poll_for(count++, CONTROL, (short)(POLLIN | (outgoing.length > 0 ? POLLOUT : 0)));
+  poll_for(count++, CONTROL, (short)(POLLIN | (unsent_bytes() > 0 ? POLLOUT : 0)));
   for (int at = 0; at < MAX_JOBS; at += 1) {
     struct job *job = &jobs[at];
     if (job->phase == JOB_FREE) continue;
@@ -549,6 +345,7 @@ static size_t list_polled(void) {
     poll_for(count++, wants_output(job, job->fds.output) ? job->fds.output : -1, POLLIN);
     poll_for(count++, wants_output(job, job->fds.errors) ? job->fds.errors : -1, POLLIN);
     poll_for(count++, job->input.length > 0 ? input_fd(job) : -1, POLLOUT);
+    poll_for(count++, job->fds.channel, POLLIN);
   }
   return count;
 }
@@ -574,12 +371,13 @@ static void serve_jobs(size_t count) {
     struct job *job = &jobs[at];
     if (job->phase == JOB_FREE) continue;
     const struct pollfd *of = &polled[slot];
-    slot += 5;
+    slot += PER_JOB;
     if (of[0].revents != 0 && job->fds.stage >= 0) hear_stage(job);
     if (of[1].revents != 0 && job->fds.report >= 0) hear_keeper(job);
     if (of[2].revents != 0 && job->fds.output >= 0) take_output(job, &job->fds.output, FRAME_STDOUT);
     if (of[3].revents != 0 && job->fds.errors >= 0 && (job->credit > 0 || job->has_report)) take_output(job, &job->fds.errors, FRAME_STDERR);
     if (of[4].revents != 0) give_input(job);
+    if (of[5].revents != 0 && job->fds.channel >= 0) hear_gate(job);
   }
 }
 
@@ -609,6 +407,7 @@ static void end_everything(void) {
 }
 
 static void serve(void) {
+  static const struct frame_hearer hearer = {.frame = on_frame, .too_long = on_too_long};
   for (;;) {
     uint64_t now = now_us();
     size_t count = list_polled();
@@ -616,10 +415,10 @@ static void serve(void) {
     if (ready < 0 && errno != EINTR) break;
     if (ready > 0) {
       serve_jobs(count);
-      if (polled[0].revents & (POLLIN | POLLHUP | POLLERR) && hear_palyrad() != 0) break;
+      if (polled[0].revents & (POLLIN | POLLHUP | POLLERR) && hear_frames(&hearer) != 0) break;
     }
     settle_jobs();
-    if (flush_outgoing() != 0) break;
+    if (flush_frames() != 0) break;
   }
   end_everything();
 }
@@ -656,10 +455,7 @@ static void take_descriptors(void) {
 
 /* In a copy of us that others may look into: only what its own request says stays. */
 static void forget_others(void) {
-  struct buffer *const ours[] = {&incoming, &outgoing};
-  for (int at = 0; at < 2; at += 1) {
-    if (ours[at]->bytes != NULL) explicit_bzero(ours[at]->bytes, ours[at]->room);
-  }
+  wipe_frames();
   for (int at = 0; at < MAX_JOBS; at += 1) {
     if (jobs[at].input.bytes != NULL) explicit_bzero(jobs[at].input.bytes, jobs[at].input.room);
     if (jobs[at].said.bytes != NULL) explicit_bzero(jobs[at].said.bytes, jobs[at].said.room);
@@ -690,19 +486,22 @@ static const char *protect_ourselves(void) {
   return host.own_program < 0 ? "cannot open itself" : NULL;
 }
 
-/* `--only=UID:GID`. Root's are no user's, and what else is said is not understood. */
-static int parse_only(const char *argument) {
+/* `--only=UID:GID`, and `--gate=UID:GID` after it. Root's are no user's, and what else is said is not understood. */
+static int parse_arguments(int count, char **arguments) {
   char more;
-  host.has_only = sscanf(argument, "--only=%u:%u%c", &host.only_uid, &host.only_gid, &more) == 2;
-  return host.has_only && host.only_uid != 0 && host.only_gid != 0;
+  if (count == 1) return 1;
+  host.has_only = sscanf(arguments[1], "--only=%u:%u%c", &host.only_uid, &host.only_gid, &more) == 2;
+  if (!host.has_only || host.only_uid == 0 || host.only_gid == 0 || count > 3) return 0;
+  if (count == 2) return 1;
+  host.has_gate = sscanf(arguments[2], "--gate=%u:%u%c", &host.gate_uid, &host.gate_gid, &more) == 2;
+  return host.has_gate && host.gate_uid != 0 && host.gate_gid != 0;
 }
 
 int main(int count, char **arguments) {
   if (count == 2 && strcmp(arguments[1], "stage") == 0) return stage_main();
   int type;
   socklen_t length = sizeof type;
-  int is_understood = count == 1 || (count == 2 && parse_only(arguments[1]));
-  if (!is_understood || getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM) {
+  if (!parse_arguments(count, arguments) || getsockopt(CONTROL, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM) {
     fputs("palyra-launcher is started by palyrad, with a socket as descriptor 3.\n", stderr);
     return 64;
   }

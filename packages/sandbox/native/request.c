@@ -188,6 +188,7 @@ static void add_landlock(struct parser *p, const struct item *item) {
 
 static void add_watch(struct parser *p, const struct item *item) {
   if (!exactly(p, item, 32)) return;
+  p->request->has_watch = 1;
   p->request->wall_ms = read_u64(item->bytes);
   p->request->idle_ms = read_u64(item->bytes + 8);
   p->request->output_bytes = read_u64(item->bytes + 16);
@@ -204,6 +205,24 @@ static void add_cpu_counter(struct parser *p, const struct item *item) {
   }
   p->request->cpu_counter_unit = item->bytes[0];
   p->request->cpu_counter = absolute(p, item->bytes + 1, item->length - 1);
+}
+
+static int is_label_byte(uint8_t byte) {
+  return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') || byte == '_' || byte == '-' || byte == '.';
+}
+
+/* SECURITY: T-22 — it becomes part of a line that the gate reads, and must not be able to become more than a part of it. */
+static void add_way_out(struct parser *p, const struct item *item) {
+  struct request *r = p->request;
+  int is_label = item->length > 4 && item->length <= 4 + MAX_LABEL && !r->has_way_out;
+  for (uint32_t at = 4; is_label && at < item->length; at += 1) is_label = is_label_byte(item->bytes[at]);
+  if (!is_label) {
+    p->fault = "A way out is malformed.";
+    return;
+  }
+  r->has_way_out = 1;
+  r->gate = read_u32(item->bytes);
+  r->label = text(p, item->bytes + 4, item->length - 4);
 }
 
 static void add_item(struct parser *p, const struct item *item) {
@@ -229,6 +248,7 @@ static void add_item(struct parser *p, const struct item *item) {
       r->is_later = 1;
       r->later_ms = read_u64(item->bytes);
       break;
+    case ITEM_LISTENER: r->has_listener = exactly(p, item, 0); break;
     case ITEM_WRAPPER_ARG: add_text(p, item, r->wrapper, &r->wrapper_count, MAX_ARGS); break;
     case ITEM_IDENTITY:
       if (!exactly(p, item, 8)) break;
@@ -253,6 +273,8 @@ static void add_item(struct parser *p, const struct item *item) {
       r->filter_length = item->length;
       break;
     case ITEM_LANDLOCK_STAMP: r->landlock_stamp = text(p, item->bytes, item->length); break;
+    case ITEM_GATE: r->is_gate = exactly(p, item, 0); break;
+    case ITEM_WAY_OUT: add_way_out(p, item); break;
     default: p->fault = "An item is unknown.";
   }
 }
@@ -267,6 +289,7 @@ static void settle_strings(struct request *r) {
   settle(r, &r->cwd);
   settle(r, &r->cpu_counter);
   settle(r, &r->landlock_stamp);
+  settle(r, &r->label);
   for (int at = 0; at < r->arg_count; at += 1) settle(r, &r->args[at]);
   for (int at = 0; at < r->env_count; at += 1) settle(r, &r->env[at]);
   for (int at = 0; at < r->tmpfs_count; at += 1) settle(r, &r->tmpfs[at]);
@@ -287,17 +310,26 @@ static void settle_strings(struct request *r) {
 /* SECURITY: T-03 — a sandbox that was compared with its plan stays that one: with the word comes a tool, and no more. */
 static int names_tool(uint16_t tag) { return tag <= ITEM_CWD || tag == ITEM_STDIN; }
 
-static const char *parse(const uint8_t *bytes, size_t length, struct request *request, int only_tool) {
+enum payload { OF_REQUEST, OF_WORD, OF_TOOL };
+
+static const char *misplaced(uint16_t tag, enum payload payload) {
+  if (tag == ITEM_WAY_OUT) return payload == OF_WORD ? NULL : "A way out comes with the word.";
+  return payload == OF_REQUEST || names_tool(tag) ? NULL : "The word says more than what the tool is.";
+}
+
+static const char *parse(const uint8_t *bytes, size_t length, struct request *request, enum payload payload) {
   memset(request, 0, sizeof *request);
   struct parser parser = {.request = request, .fault = NULL};
   struct cursor cursor = {.at = bytes, .left = length};
   struct item item;
   int found;
   while ((found = next_item(&cursor, &item)) == 1) {
-    if (only_tool && !names_tool(item.tag)) return "The word says more than what the tool is.";
+    const char *fault = misplaced(item.tag, payload);
+    if (fault != NULL) return fault;
     add_item(&parser, &item);
     if (parser.fault != NULL) return parser.fault;
-    if (item.tag <= ITEM_LATER && !only_tool) append_item(&request->for_stage, item.tag, item.bytes, item.length);
+    int is_for_stage = payload == OF_REQUEST ? item.tag <= ITEM_LISTENER : payload == OF_WORD && item.tag != ITEM_WAY_OUT;
+    if (is_for_stage) append_item(&request->for_stage, item.tag, item.bytes, item.length);
   }
   if (found < 0) return "The request is cut off.";
   if (request->for_stage.failed || request->strings.failed) return "There is no memory for the request.";
@@ -309,14 +341,31 @@ static int has_tool(const struct request *request) {
   return request->tool_path != NULL && request->arg_count > 0 && request->cwd != NULL;
 }
 
+/* What is in a gate's way, or more than it needs: it has no sandbox and no limits, and is no tool. */
+static int is_plain(const struct request *r) {
+  int more = r->wrapper_count + r->staged_count + r->cgroup_count + r->data_count + r->landlock_count + r->tmpfs_count +
+    r->bound_count + r->rlimit_count;
+  return more == 0 && !r->has_terminal && !r->is_later && !r->has_listener && !r->has_watch && r->filter == NULL &&
+    r->cpu_counter == NULL && r->landlock_stamp == NULL;
+}
+
 const char *parse_request(const uint8_t *bytes, size_t length, struct request *request) {
-  const char *fault = parse(bytes, length, request, 0);
+  const char *fault = parse(bytes, length, request, OF_REQUEST);
+  if (fault == NULL && request->is_gate && !is_plain(request)) return "A gate is a program and nothing else.";
   if (fault == NULL && !request->is_later && !has_tool(request)) return "The request names no tool.";
   return fault;
 }
 
+const char *parse_word(const uint8_t *bytes, size_t length, int is_later, struct request *request) {
+  const char *fault = parse(bytes, length, request, OF_WORD);
+  if (fault != NULL) return fault;
+  /* SECURITY: T-03 — what was decided and compared is what runs: nobody names another tool afterwards. */
+  if (!is_later) return request->for_stage.length == 0 ? NULL : "The tool was named before.";
+  return has_tool(request) ? NULL : "The word names no tool.";
+}
+
 const char *parse_tool(const uint8_t *bytes, size_t length, struct request *request) {
-  const char *fault = parse(bytes, length, request, 1);
+  const char *fault = parse(bytes, length, request, OF_TOOL);
   if (fault == NULL && !has_tool(request)) return "The word names no tool.";
   return fault;
 }

@@ -60,7 +60,7 @@ struct request {
   char *wrapper[MAX_ARGS + 1];
   int arg_count, env_count, wrapper_count;
   char *cwd;
-  int has_terminal, has_identity, has_stdin, is_later;
+  int has_terminal, has_identity, has_stdin, is_later, has_listener, is_gate, has_watch;
   uint64_t later_ms;
   uint16_t rows, columns;
   uint32_t uid, gid;
@@ -87,6 +87,10 @@ struct request {
   uint64_t wall_ms, idle_ms, output_bytes, cpu_ms;
   const char *cpu_counter;
   uint8_t cpu_counter_unit;
+  /* With a word: where the listener goes, and what it is called there. */
+  int has_way_out;
+  uint32_t gate;
+  const char *label;
   /* The items that the stage needs, as they came. */
   struct buffer for_stage;
   /* Copies of all strings, each with its NUL. */
@@ -95,7 +99,10 @@ struct request {
 
 /* NULL, or why it is refused: a static sentence. `release_request` afterwards in either case. */
 const char *parse_request(const uint8_t *bytes, size_t length, struct request *request);
-/* The same for what comes with the word: a tool, and nothing that was measured and compared before. */
+/* The same for what comes with the word: a tool where that was left open (`is_later`), perhaps a way out, and nothing that was
+ * measured and compared before. `for_stage` is the tool alone. */
+const char *parse_word(const uint8_t *bytes, size_t length, int is_later, struct request *request);
+/* And for what the stage is told of it: the tool. */
 const char *parse_tool(const uint8_t *bytes, size_t length, struct request *request);
 /* The signal that shall be passed on to a tool; 0 for whatever is none of those. */
 int parse_signal(const uint8_t *bytes, size_t length);

@@ -30,7 +30,7 @@
 
 /* Everything that is made before the first fork. */
 struct prepared {
-  int child_input, child_output, child_errors, child_stage, keeper_report;
+  int child_input, child_output, child_errors, child_stage, child_channel, keeper_report;
   int stage_file;
   int data[MAX_DATA];
   int idmap, ruleset;
@@ -96,6 +96,15 @@ static const char *open_channels(struct prepared *p, struct started *s) {
   return NULL;
 }
 
+static const char *open_gate_channel(const struct request *request, struct prepared *p, struct started *s) {
+  int channel[2];
+  if (!request->is_gate) return NULL;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) return "a socket pair cannot be made";
+  s->channel = channel[0];
+  p->child_channel = channel[1];
+  return NULL;
+}
+
 static const char *open_data(const struct request *request, struct prepared *p) {
   for (int at = 0; at < request->data_count; at += 1) {
     p->data[at] = memory_file("palyra-data", request->data[at].bytes, request->data[at].length);
@@ -117,6 +126,10 @@ static int needs_idmap(const struct request *request) {
  * another user, nor places that this one could not enter, nor root's files under another name. */
 static const char *beyond_only(const struct request *request, const struct host *host) {
   if (!host->has_only) return NULL;
+  if (request->is_gate) {
+    int is_theirs = host->has_gate && request->uid == host->gate_uid && request->gid == host->gate_gid;
+    return is_theirs ? NULL : "this launcher opens no gate for that user";
+  }
   if (request->uid != host->only_uid || request->gid != host->only_gid) return "this launcher works for another user";
   return request->staged_count > 0 ? "this launcher hands nothing over" : NULL;
 }
@@ -127,9 +140,12 @@ static const char *prepare(const struct request *request, const struct host *hos
   if (!host->is_root && (request->has_identity || request->staged_count > 0)) return "only root can give a tool another user";
   const char *beyond = beyond_only(request, host);
   if (beyond != NULL) return beyond;
+  /* SECURITY: T-22 — without a sandbox around it, it would listen on the host's own loopback. */
+  if (request->has_listener && request->wrapper_count == 0) return "a listener needs a sandbox around it";
   const char *fault = request->has_terminal ? open_terminal(request, p, s) : open_pipes(request, p, s);
   if (fault == NULL && give_away(request, p) != 0) fault = "the streams cannot be given to the tool's user";
   if (fault == NULL) fault = open_channels(p, s);
+  if (fault == NULL) fault = open_gate_channel(request, p, s);
   if (fault == NULL) fault = open_data(request, p);
   if (fault != NULL) return fault;
   if (needs_idmap(request) && (p->idmap = idmap_namespace(request->uid, request->gid)) < 0) return "ids cannot be mapped";
@@ -193,6 +209,10 @@ static void place_all(const struct request *request, const struct host *host, co
   if (p->ruleset >= 0) {
     const int ruleset[2] = {p->ruleset, RULESET_FD};
     memcpy(moves[count++], ruleset, sizeof ruleset);
+  }
+  if (p->child_channel >= 0) {
+    const int channel[2] = {p->child_channel, GATE_CHANNEL};
+    memcpy(moves[count++], channel, sizeof channel);
   }
   const int standard[][2] = {{p->child_input, 0}, {p->child_output, 1}, {p->child_errors, 2}, {p->child_stage, STAGE_SOCKET}};
   for (int at = 0; at < 4; at += 1, count += 1) memcpy(moves[count], standard[at], sizeof standard[at]);
@@ -333,12 +353,13 @@ static void close_prepared(const struct request *request, const struct prepared 
   if (p->child_output != p->child_input) close_if_open(p->child_output);
   if (p->child_errors != p->child_output) close_if_open(p->child_errors);
   close_if_open(p->child_stage);
+  close_if_open(p->child_channel);
   close_if_open(p->keeper_report);
   close_if_open(p->stage_file);
   for (int at = 0; at < request->data_count; at += 1) close_if_open(p->data[at]);
 }
 
-static const struct started NOTHING = {.keeper = -1, .input = -1, .output = -1, .errors = -1, .terminal = -1, .stage = -1, .report = -1};
+const struct started NOTHING_STARTED = {.keeper = -1, .input = -1, .output = -1, .errors = -1, .terminal = -1, .stage = -1, .report = -1, .channel = -1};
 
 static void close_started(struct started *s) {
   close_if_open(s->input);
@@ -347,13 +368,14 @@ static void close_started(struct started *s) {
   close_if_open(s->terminal);
   close_if_open(s->stage);
   close_if_open(s->report);
-  *s = NOTHING;
+  close_if_open(s->channel);
+  *s = NOTHING_STARTED;
 }
 
 const char *start_job(const struct request *request, const struct host *host, struct started *started) {
-  struct prepared p = {-1, -1, -1, -1, -1, -1, {0}, -1, -1};
+  struct prepared p = {-1, -1, -1, -1, -1, -1, -1, {0}, -1, -1};
   for (int at = 0; at < MAX_DATA; at += 1) p.data[at] = -1;
-  *started = NOTHING;
+  *started = NOTHING_STARTED;
   errno = 0;
   const char *fault = prepare(request, host, &p, started);
   if (fault == NULL) {

@@ -20,7 +20,10 @@ struct started {
   int terminal;
   int stage;  /* to the process that becomes the tool */
   int report; /* from the keeper */
+  int channel; /* to a gate; -1 for all others */
 };
+
+extern const struct started NOTHING_STARTED;
 
 /* What the launcher has at hand for all jobs. */
 struct host {
@@ -30,6 +33,9 @@ struct host {
   /* Whom tools belong to, when that was said at the start: nobody else's then. */
   int has_only;
   uint32_t only_uid, only_gid;
+  /* Whom gates belong to then; without it there are none. */
+  int has_gate;
+  uint32_t gate_uid, gate_gid;
   /* Wipes what is of other jobs from a copy of our memory. */
   void (*forget_others)(void);
 };

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_VERSION 3
+#define WIRE_VERSION 4
 #define FRAME_HEADER 9
 #define ITEM_HEADER 6
 /* A request carries a seccomp program, small files, and copies of programs: 128 MiB of these (`src/bind/open-bound-file.ts`). */
@@ -16,6 +16,11 @@
 /* What the stage tells and is told. */
 #define MAX_STAGE (4u * 1024 * 1024)
 #define MAX_CHUNK (64u * 1024)
+/* Where a tool with a way out finds it, on its own loopback. */
+#define PROXY_PORT 3128
+/* A gate's IPC channel; its request says so in NODE_CHANNEL_FD. */
+#define GATE_CHANNEL 7
+#define MAX_LABEL 128
 
 enum to_launcher {
   FRAME_START = 1,
@@ -38,8 +43,9 @@ enum from_launcher {
   FRAME_FAILED = 134,
 };
 
-/* Items of FRAME_START. Those up to ITEM_LATER are also in the file that the stage reads. The first four and ITEM_STDIN are
- * also those of FRAME_GO, for a job that was started with ITEM_LATER. */
+/* Items of FRAME_START. Those up to ITEM_LISTENER are also in the file that the stage reads. The first four and ITEM_STDIN are
+ * also those of FRAME_GO, for a job that was started with ITEM_LATER; ITEM_WAY_OUT is FRAME_GO's alone, for one that was
+ * started with ITEM_LISTENER. */
 enum start_item {
   ITEM_TOOL_PATH = 1,
   ITEM_TOOL_ARG = 2,
@@ -50,6 +56,7 @@ enum start_item {
   ITEM_TMPFS = 7,    /* a path in the sandbox; whether it is full is looked at when the tool has ended */
   ITEM_BOUND = 8,    /* a path in the sandbox; what is there is told before the start */
   ITEM_LATER = 9,    /* ms u64: what the tool is comes with the word, for which it waits no longer than this */
+  ITEM_LISTENER = 10, /* empty: opens a listener before the tool, and hands it over with the facts */
   ITEM_WRAPPER_ARG = 16,
   ITEM_IDENTITY = 17,       /* uid u32, gid u32 */
   ITEM_STAGED = 18,         /* flags u8, name, NUL, source */
@@ -63,6 +70,8 @@ enum start_item {
   ITEM_STDIN = 26,          /* empty: the caller will send input */
   ITEM_LANDLOCK_STAMP = 27, /* changes when the files behind the rules may be others */
   ITEM_FILTER = 28,         /* a seccomp program, for a tool without a wrapper to load it */
+  ITEM_GATE = 29,           /* empty: no tool, but a program that gets listeners; with the first four, identity and input alone */
+  ITEM_WAY_OUT = 30,        /* gate u32 (a job), label */
 };
 
 /* Items of FRAME_FACTS. */
@@ -73,6 +82,7 @@ enum facts_item {
   FACT_HOST_NAMESPACE = 4, /* name, NUL, text */
   FACT_CGROUP_FILE = 5,    /* path, NUL, text */
   FACT_LANDLOCK_RULES = 6, /* u32 */
+  FACT_LISTENER = 7,       /* text: address and network namespace of what was handed over; empty when it is no listener */
 };
 
 /* Items of FRAME_ENDED. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refuseMalformed } from './check-profile.ts';
+import { refuseEgress, refuseMalformed } from './check-profile.ts';
 import type { SandboxCommand } from './command.ts';
 import { DEFAULT_LIMITS, type SandboxProfile } from './profile.ts';
 
@@ -43,12 +43,32 @@ describe('a profile', () => {
     expect(profileFault(change)).toMatchObject({ kind: 'refused', code: 'sandbox.invalid_profile' });
   });
 
-  it.each<[string, Partial<SandboxProfile>]>([
-    ['hosts, as long as nothing enforces them', { egress: { mode: 'strict', hosts: ['example.org'] } }],
-    ['an open network in Tier C', { egress: { mode: 'none', hosts: [] } }],
-    ['a restricted network in Tier B', { tier: 'B' }],
-  ])('is not supported with %s', (_, change) => {
-    expect(profileFault(change)).toMatchObject({ kind: 'refused', code: 'sandbox.unsupported' });
+  const egressFault = (change: Partial<SandboxProfile>, wayOut: 'proxied' | 'none' = 'none') =>
+    refuseEgress({ ...PROFILE, ...change }, wayOut);
+  const OPEN = { mode: 'none', hosts: [] } as const;
+  const HOSTS = { mode: 'strict', hosts: ['example.org:443'] } as const;
+  const PREFLIGHT = { mode: 'preflight', hosts: [] } as const;
+
+  it.each<[string, Partial<SandboxProfile>, 'proxied' | 'none']>([
+    ['hosts without a way out', { egress: HOSTS }, 'none'],
+    ['an open network in Tier C without a way out', { egress: OPEN }, 'none'],
+    ['a restricted network in Tier B', { tier: 'B' }, 'none'],
+    ['a restricted network in Tier B, also with a way out', { tier: 'B', egress: HOSTS }, 'proxied'],
+    ['a way out of Tier B', { tier: 'B', egress: OPEN }, 'proxied'],
+    ['a promise that it cannot keep, in Tier C', { egress: PREFLIGHT }, 'proxied'],
+    ['a promise that it cannot keep, in Tier B', { tier: 'B', egress: PREFLIGHT }, 'none'],
+  ])('is not supported with %s (T-20)', (_, change, wayOut) => {
+    expect(egressFault(change, wayOut)).toMatchObject({ kind: 'refused', code: 'sandbox.unsupported' });
+  });
+
+  it.each<[string, Partial<SandboxProfile>, 'proxied' | 'none']>([
+    ['no network', {}, 'none'],
+    ['no hosts and a way out, which asks', {}, 'proxied'],
+    ['hosts and a way out', { egress: HOSTS }, 'proxied'],
+    ['an open network through a way out', { egress: OPEN }, 'proxied'],
+    ['the host’s network in Tier B', { tier: 'B', egress: OPEN }, 'none'],
+  ])('may have %s', (_, change, wayOut) => {
+    expect(egressFault(change, wayOut)).toBeUndefined();
   });
 });
 

@@ -31,18 +31,36 @@ function refuseProfile(profile: SandboxProfile): Refusal | undefined {
   if (badLimit !== undefined) return invalidProfile(`The limit ${badLimit} is not a whole number above 0.`);
   const badName = environment.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (badName !== undefined) return invalidProfile('A name of a variable in the profile is malformed.');
-  return refuseEgress(profile);
+  return undefined;
 }
 
-/** SECURITY: T-20 — what is promised about the network is either enforced or refused. */
-function refuseEgress({ tier, egress }: SandboxProfile): Refusal | undefined {
-  if (tier === 'B' && egress.mode === 'strict') {
-    return unsupported('Tier B cannot restrict the network.', 'Use Tier C, or say `egress.mode = "none"`.');
+/**
+ * SECURITY: T-20, T-22 — what is promised about the network is either enforced or refused. In Tier C somebody has to decide about
+ * each connection, also about those of a tool that may make any.
+ */
+export function refuseEgress({ tier, egress }: SandboxProfile, wayOut: 'proxied' | 'none'): Refusal | undefined {
+  if (tier === 'B') {
+    if (egress.mode === 'strict') {
+      return unsupported('Tier B cannot restrict the network.', 'Use Tier C, or say `egress.mode = "none"`.');
+    }
+    if (egress.mode === 'preflight') return notAtRunTime();
+    return wayOut === 'none'
+      ? undefined
+      : unsupported('Tier B has the host’s network and no way out of its own.', 'Use Tier C.');
   }
-  if (tier === 'B' ? egress.mode === 'none' : egress.mode === 'strict' && egress.hosts.length === 0) return undefined;
+  if (egress.mode === 'preflight') return notAtRunTime();
+  const isOffline = egress.mode === 'strict' && egress.hosts.length === 0;
+  if (isOffline || wayOut === 'proxied') return undefined;
   return unsupported(
-    'Tools in this build have either no network at all (Tier C, strict, no hosts) or the whole one (Tier B, none).',
-    'Take the hosts out of the profile, or run the command in Tier B.',
+    'Without a way out a tool of Tier C has no network at all, and the profile says otherwise.',
+    'Take the hosts out of the profile, or run it where its connections are proxied.',
+  );
+}
+
+function notAtRunTime(): Refusal {
+  return unsupported(
+    'The sandbox does not look at arguments for hosts: `preflight` is checked before it, and is `none` to it.',
+    'Say `strict` in Tier C, or `none`.',
   );
 }
 

@@ -10,9 +10,14 @@ import { prepareCgroups } from './cgroup/prepare-cgroups.ts';
 import { removeCgroup, removeStale } from './cgroup/remove-stale.ts';
 import { chooseBackend, refuseToRun } from './choose-backend.ts';
 import type { SandboxCommand } from './command.ts';
+import { createGates, type Gate, type GateProgram, type Gates } from './gate.ts';
+import { gateClosed } from './job-outcome.ts';
+import type { ToolIdentity } from './launch-plan.ts';
+import type { NamedWayOut } from './launcher/encode-request.ts';
 import { findLauncher } from './launcher/find-launcher.ts';
 import { type Launcher, type LauncherFacts, startLauncher } from './launcher/start-launcher.ts';
-import { createPlanner, type Planned, type Planning, rememberFiles } from './plan-command.ts';
+import { MAX_LABEL } from './launcher/wire.ts';
+import { createPlanner, type Planned, type Planning, type PlanOptions, rememberFiles } from './plan-command.ts';
 import type { PoolSettings } from './pool/shelves.ts';
 import { hostStampFiles } from './pool/stamp-files.ts';
 import { createWarmPool, DEFAULT_POOL, type WarmPool } from './pool/warm-pool.ts';
@@ -23,11 +28,12 @@ import { launcherGone, leftRuns } from './protect/left-runs.ts';
 import { makeUpRuns } from './protect/make-up-runs.ts';
 import { createProtectedRuns } from './protect/protected-runs.ts';
 import type { ProtectedChange } from './protect/put-back.ts';
-import { type JobContext, type Running, type RunOptions, runJob } from './run-job.ts';
+import { type JobContext, type Running, type RunOptions, runJob, type WayOut } from './run-job.ts';
 import type { Refusal, RunResult } from './run-result.ts';
 import { SandboxError } from './sandbox-error.ts';
 import { hostDirectories } from './survey/directory-files.ts';
 import { findBubblewrap } from './survey/find-bubblewrap.ts';
+import { chooseGateIdentity } from './survey/gate-identity.ts';
 import { hostSurveyFiles, resolvePath } from './survey/survey-files.ts';
 import { createSurveyor, type OperatorPlaces } from './survey/survey-host.ts';
 
@@ -35,10 +41,15 @@ import { createSurveyor, type OperatorPlaces } from './survey/survey-host.ts';
 export interface Sandbox {
   /** Refusals and failures are values; does not throw. */
   run(command: SandboxCommand, profile: SandboxProfile, options?: RunOptions): Promise<RunResult>;
+  /**
+   * Starts the program to which the listeners of commands are passed. It lives until it is closed, or ends by itself.
+   * Throws `sandbox.gate_closed`, `sandbox.unsafe_identity` and `sandbox.launcher_failed`.
+   */
+  openGate(program: GateProgram): Promise<Gate>;
   /** Which bytes the command would run, to be approved and given to `run`. Refusals are values; does not throw. */
-  bind(command: SandboxCommand, profile: SandboxProfile): Promise<Binding | Refusal>;
+  bind(command: SandboxCommand, profile: SandboxProfile, options?: PlanOptions): Promise<Binding | Refusal>;
   /** What `run` would do, without doing it. */
-  plan(command: SandboxCommand, profile: SandboxProfile): Promise<Planning>;
+  plan(command: SandboxCommand, profile: SandboxProfile, options?: PlanOptions): Promise<Planning>;
   readonly about: SandboxFacts;
   /** Resolves when no sandbox is being started ahead of its command; how many wait for one then. */
   warmed(): Promise<number>;
@@ -84,9 +95,10 @@ export async function createSandbox(options: SandboxOptions): Promise<Sandbox> {
       fix: 'Run the set-up, which compiles it (it needs cc), or install a release, which brings it along.',
     });
   }
-  const launcher = await startLauncher({ program, only: options.owner, logger: options.logger });
+  const gateUser = chooseGateIdentity();
+  const launcher = await startLauncher({ program, only: options.owner, gate: gateUser, logger: options.logger });
   try {
-    return await compose(launcher, options);
+    return await compose(launcher, gateUser, options);
   } catch (error) {
     await launcher.close();
     throw error;
@@ -102,7 +114,11 @@ function refuseOtherSystems(): void {
   throw new SandboxError(refusal.code, refusal.message, refusal.fix === undefined ? {} : { fix: refusal.fix });
 }
 
-async function compose(launcher: Launcher, options: SandboxOptions): Promise<Sandbox> {
+async function compose(
+  launcher: Launcher,
+  gateUser: ToolIdentity | undefined,
+  options: SandboxOptions,
+): Promise<Sandbox> {
   const { operator, now = Date.now, keptDirectory = join(operator.palyraHome, 'kept'), pool: wanted = {} } = options;
   const { owner } = options;
   const changes = hostCgroupFiles(owner === undefined ? process.pid : process.ppid);
@@ -154,44 +170,52 @@ async function compose(launcher: Launcher, options: SandboxOptions): Promise<San
     },
   });
   const pool = wanted === 'off' ? undefined : openPool(launcher, now, { ...DEFAULT_POOL, ...wanted });
+  const gates = createGates({ launcher, identity: gateUser, files: hostSurveyFiles, logger: options.logger });
   const context: JobContext = { launcher, now, cgroupDriver: cgroups.kind, readText: hostSurveyFiles.readText };
 
   // Never from the pool: what is bound lies in a sandbox of its own, which is laid out for it.
-  const runBound = async (planned: PlannedCommand, approved: Binding, run: RunOptions): Promise<RunResult> => {
+  const runBound = async (planned: PlannedCommand, approved: Binding, run: NamedRun): Promise<RunResult> => {
     const prepared = await binder.prepare(planned, approved);
     if (prepared.kind === 'refused') return prepared;
     const { recheck, binding } = prepared;
-    const result = await runJob(planner.layOut(prepared.planned), run, { ...context, recheck });
+    const { named: wayOut } = run;
+    const result = await runJob(planner.layOut(prepared.planned), run, { ...context, wayOut, recheck });
     return 'executor' in result ? { ...result, bound: binding } : result;
   };
-  const runPlanned = async (planned: PlannedCommand & Planned, run: RunOptions): Promise<RunResult> => {
+  const runPlanned = async (planned: PlannedCommand & Planned, run: NamedRun): Promise<RunResult> => {
     const { command, profile, survey, plan } = planned;
+    const inContext = { ...context, wayOut: run.named };
     binder.note(survey);
     if (run.bound !== undefined) return runBound(planned, run.bound, run);
     // A terminal is made with the sandbox, and its size is the caller's.
-    if (pool === undefined || command.terminal !== undefined) return runJob(plan, run, context);
-    const use = pool.use(plan, (start) => protectedRuns.prepare(command, profile, start));
+    if (pool === undefined || command.terminal !== undefined) return runJob(plan, run, inContext);
+    const wayOut = run.named !== undefined;
+    const use = pool.use(plan, (start) => protectedRuns.prepare(command, profile, { start, wayOut }));
     try {
-      return await runJob(plan, run, { ...context, takeWarm: use.take });
+      return await runJob(plan, run, { ...inContext, takeWarm: use.take });
     } finally {
       use.done();
     }
   };
   const runWatched = async (command: SandboxCommand, profile: SandboxProfile, run: RunOptions): Promise<RunResult> => {
+    const named = run.wayOut && nameWayOut(run.wayOut, gates);
+    if (named?.kind === 'refused') return named;
     const start = (planned: Planned, started: () => void) => {
       const onStart = (running: Running) => {
         started();
         run.onStart?.(running);
       };
-      return runPlanned({ ...planned, command, profile }, { ...run, onStart });
+      return runPlanned({ ...planned, command, profile }, { ...run, onStart, named });
     };
-    const result = await protectedRuns.run(command, profile, { start, signal: run.signal });
+    const { signal } = run;
+    const result = await protectedRuns.run(command, profile, { start, signal, wayOut: named !== undefined });
     return result.kind === 'refused' && run.bound !== undefined ? asChanged(result) : result;
   };
   const active = new Set<Promise<RunResult>>();
   return {
     about: { launcher: launcher.about, cgroups, bubblewrap, madeUp },
-    plan: async (command, profile) => protectedRuns.plan(command, profile),
+    openGate: async (program) => gates.open(program),
+    plan: async (command, profile, wanting) => protectedRuns.plan(command, profile, wanting),
     async run(command, profile, run = {}) {
       const running = runWatched(command, profile, run);
       active.add(running);
@@ -201,8 +225,8 @@ async function compose(launcher: Launcher, options: SandboxOptions): Promise<San
         active.delete(running);
       }
     },
-    async bind(command, profile) {
-      const planned = planner.plan(command, profile);
+    async bind(command, profile, wanting) {
+      const planned = planner.plan(command, profile, wanting);
       return planned.kind === 'refused' ? planned : binder.bind({ command, profile, survey: planned.survey });
     },
     warmed: async () => (await pool?.settled()) ?? 0,
@@ -214,6 +238,21 @@ async function compose(launcher: Launcher, options: SandboxOptions): Promise<San
       protection.close();
     },
   };
+}
+
+interface NamedRun extends RunOptions {
+  readonly named?: NamedWayOut | undefined;
+}
+
+const LABEL = new RegExp(`^[A-Za-z0-9_.-]{1,${MAX_LABEL}}$`);
+
+function nameWayOut({ gate, label }: WayOut, gates: Gates): (NamedWayOut & { readonly kind: 'named' }) | Refusal {
+  if (!LABEL.test(label)) {
+    const message = 'The label of a way out is malformed.';
+    return { kind: 'refused', code: 'sandbox.invalid_command', message, fix: 'Use letters, digits, `_`, `.` and `-`.' };
+  }
+  const number = gates.numberOf(gate);
+  return number === undefined ? gateClosed() : { kind: 'named', gate: number, label };
 }
 
 async function lookForLost(directory: string) {

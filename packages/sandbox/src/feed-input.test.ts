@@ -18,6 +18,7 @@ function hearing(onWrite: (bytes: Uint8Array) => void = () => undefined): Heard 
   const said: string[] = [];
   const sizes: number[] = [];
   const job: Job = {
+    number: 1,
     go: () => said.push('go'),
     kill: () => said.push('kill'),
     allow: () => said.push('allow'),

@@ -10,8 +10,16 @@ export interface Input {
   stop(): void;
 }
 
-/** Sends no more than the launcher has room for: a tool that does not read makes the source wait. */
-export function createInput(source: InputSource = []): Input {
+export interface Sender {
+  /** Resolves when the launcher has all of it, or it was stopped. */
+  send(piece: Uint8Array, job: Pick<Job, 'write'>): Promise<void>;
+  taken(bytes: number): void;
+  stop(): void;
+  isStopped(): boolean;
+}
+
+/** Sends no more than the launcher has room for. */
+export function createSender(): Sender {
   let room = STDIN_WINDOW;
   let stopped = false;
   let wake: (() => void) | undefined;
@@ -20,27 +28,15 @@ export function createInput(source: InputSource = []): Input {
     wake?.();
     wake = undefined;
   };
-  const sendPiece = async (piece: Uint8Array, job: Job) => {
-    for (let at = 0; at < piece.length && !stopped; ) {
-      while (room === 0 && !stopped) await awaitRoom();
-      if (stopped) return;
-      const part = piece.subarray(at, at + Math.min(room, STDIN_WINDOW / 4));
-      room -= part.length;
-      at += part.length;
-      job.write(part);
-    }
-  };
   return {
-    async feed(job) {
-      try {
-        for await (const piece of source) {
-          await sendPiece(piece, job);
-          if (stopped) return;
-        }
-        job.endInput();
-      } catch {
-        // What the tool should have read is not to be had: it must not take a part for the whole.
-        job.kill();
+    async send(piece, job) {
+      for (let at = 0; at < piece.length && !stopped; ) {
+        while (room === 0 && !stopped) await awaitRoom();
+        if (stopped) return;
+        const part = piece.subarray(at, at + Math.min(room, STDIN_WINDOW / 4));
+        room -= part.length;
+        at += part.length;
+        job.write(part);
       }
     },
     taken(bytes) {
@@ -51,5 +47,27 @@ export function createInput(source: InputSource = []): Input {
       stopped = true;
       roomChanged();
     },
+    isStopped: () => stopped,
+  };
+}
+
+/** A tool that does not read makes the source wait. */
+export function createInput(source: InputSource = []): Input {
+  const sender = createSender();
+  return {
+    async feed(job) {
+      try {
+        for await (const piece of source) {
+          await sender.send(piece, job);
+          if (sender.isStopped()) return;
+        }
+        job.endInput();
+      } catch {
+        // What the tool should have read is not to be had: it must not take a part for the whole.
+        job.kill();
+      }
+    },
+    taken: sender.taken,
+    stop: sender.stop,
   };
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { MeasuredFacts } from './facts/measured-facts.ts';
 import { type HintKind, hintsFor } from './hints.ts';
 import type { Ran, RunResult } from './run-result.ts';
 
@@ -112,6 +113,40 @@ describe('a failure names its fix', () => {
   test('only the end of long output counts, and at most three hints come of it', () => {
     expect(kinds(failed(`EROFS\n${'.'.repeat(70_000)}`))).toEqual([]);
     expect(kinds(failed(SAID.map(([, text]) => text).join('\n')))).toHaveLength(3);
+  });
+});
+
+describe('with a way out', () => {
+  const proxied = (text: string): RunResult =>
+    ({
+      ...failed(text),
+      facts: { listener: 'passed' } as MeasuredFacts,
+    }) as RunResult;
+  const fixes = (text: string) => hintsFor(proxied(text)).map(({ fix }) => fix);
+
+  test('who looks for the network itself is told what to set', () => {
+    const [fix = ''] = fixes('urllib.error.URLError: <urlopen error [Errno 101] Network is unreachable>');
+    expect(fix).toContain('http://127.0.0.1:3128');
+    expect(fix).toContain('socks5h://127.0.0.1:3128');
+    for (const [kind, text] of SAID) expect(kinds(proxied(text))).toEqual([kind]);
+  });
+
+  test.each([
+    'curl: (56) CONNECT tunnel failed, response 403',
+    'curl: (56) Received HTTP code 403 from proxy after CONNECT',
+    'OSError: Tunnel connection failed: 403 Forbidden',
+    'npm error 403 403 Forbidden - proxy denied',
+  ])('a denial is one: %s', (text) => {
+    expect(fixes(text)).toEqual(['Ask for the host: what the proxy answered says which rule is missing.']);
+    expect(kinds(failed(text))).toEqual([]);
+  });
+
+  test.each([
+    "curl: (7) Failed to connect to 127.0.0.1 port 3128 after 0 ms: Couldn't connect to server",
+    'Error: connect ECONNREFUSED 127.0.0.1:3128',
+  ])('a proxy that is gone is said to be: %s', (text) => {
+    expect(fixes(text)).toEqual(['Run it again.']);
+    expect(kinds(failed(text))).toEqual([]);
   });
 });
 

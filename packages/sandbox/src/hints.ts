@@ -1,6 +1,7 @@
 import { BOX_USER } from './backends/bubblewrap/box-files.ts';
+import { PROXY_PORT } from './launcher/wire.ts';
 import { PROTECTED_NAMES } from './protect/protected-names.ts';
-import type { CapturedOutput, Quota, RunResult } from './run-result.ts';
+import type { Quota, Ran, RunResult } from './run-result.ts';
 
 /** Why a command probably failed that would not have outside, and what to do about it. */
 export interface Hint {
@@ -38,13 +39,13 @@ const LOOKED_AT = 64 * 1024;
 export function hintsFor(result: RunResult): readonly Hint[] {
   switch (result.kind) {
     case 'completed':
-      return result.exitCode === 0 ? [] : fromOutput(result.output);
+      return result.exitCode === 0 ? [] : fromOutput(result);
     case 'signalled':
-      return fromOutput(result.output);
+      return fromOutput(result);
     case 'quota_exceeded':
       return [QUOTAS[result.quota]];
     case 'timed_out':
-      return [result.limit === 'wall' ? TOO_LONG : TOO_SILENT, ...fromOutput(result.output)].slice(0, MOST_HINTS);
+      return [result.limit === 'wall' ? TOO_LONG : TOO_SILENT, ...fromOutput(result)].slice(0, MOST_HINTS);
     case 'cancelled':
     case 'lost':
     case 'refused':
@@ -55,9 +56,12 @@ export function hintsFor(result: RunResult): readonly Hint[] {
 
 // SECURITY: T-08 — the text is the tool's, who may print anything to be given more: what it says chooses among our own
 // sentences and is never repeated in one.
-function fromOutput({ stdout, stderr }: CapturedOutput): readonly Hint[] {
+function fromOutput({ output: { stdout, stderr }, facts }: Pick<Ran, 'output' | 'facts'>): readonly Hint[] {
   const said = `${endOf(stderr)}\n${endOf(stdout)}`;
-  return RULES.filter(({ patterns }) => patterns.some((pattern) => pattern.test(said)))
+  const rules =
+    facts?.listener === 'passed' ? [...PROXIED, ...RULES.filter(({ hint }) => hint.kind !== 'network')] : RULES;
+  return rules
+    .filter(({ patterns }) => patterns.some((pattern) => pattern.test(said)))
     .map(({ hint }) => hint)
     .slice(0, MOST_HINTS);
 }
@@ -80,6 +84,42 @@ const PROTECTED_AND_READ_ONLY = new RegExp(
   `^.*(?:/hooks/|${PROTECTED_NAMES.map(({ name }) => name.replace(/[.]/g, '\\.')).join('|')}).*(?:EROFS|read-only file system)`,
   'im',
 );
+
+/** What programs say that found no network. */
+const UNREACHABLE: readonly RegExp[] = [
+  /Could not resolve (?:host|proxy)|Temporary failure in name resolution|Name or service not known/i,
+  /\bEAI_AGAIN\b|getaddrinfo ENOTFOUND|\bENETUNREACH\b|Network is unreachable|No route to host/i,
+  /Failed to connect to (?!localhost|127\.|::1|\[::1\])\S+ port \d+/,
+  /No matching distribution found|dial tcp\b.*(?:lookup|unreachable)|failed to lookup address information|dns error/i,
+];
+
+/** Instead of those for the network, where there is a way out. */
+const PROXIED: readonly Rule[] = [
+  rule(
+    'network',
+    [
+      'The proxy, which is the only way out of the sandbox, did not let it through to that host.',
+      'Ask for the host: what the proxy answered says which rule is missing.',
+    ],
+    /(?:proxy|tunnel|CONNECT)[^\n]{0,80}\b403\b|\b403\b[^\n]{0,80}(?:proxy|tunnel|CONNECT)/i,
+  ),
+  rule(
+    'network',
+    ['The proxy, which is the only way out of the sandbox, is not there any more.', 'Run it again.'],
+    new RegExp(
+      `127\\.0\\.0\\.1(?::| port )${PROXY_PORT}\\b[^\\n]*(?:refused|connect to server)|ECONNREFUSED 127\\.0\\.0\\.1:${PROXY_PORT}\\b`,
+      'i',
+    ),
+  ),
+  rule(
+    'network',
+    [
+      'It looked for the network itself. The only way out of the sandbox is its proxy, which also resolves names.',
+      `Give it the proxy http://127.0.0.1:${PROXY_PORT}, as HTTP_PROXY and HTTPS_PROXY have it, or socks5h://127.0.0.1:${PROXY_PORT}.`,
+    ],
+    ...UNREACHABLE,
+  ),
+];
 
 /** The narrower before the wider. Texts are those of the C library, Node, Python and the tools themselves. */
 const RULES: readonly Rule[] = [
@@ -115,10 +155,7 @@ const RULES: readonly Rule[] = [
   rule(
     'network',
     ['There is no network in the sandbox but its own loopback.', 'Fetch it outside and put it into the workspace.'],
-    /Could not resolve (?:host|proxy)|Temporary failure in name resolution|Name or service not known/i,
-    /\bEAI_AGAIN\b|getaddrinfo ENOTFOUND|\bENETUNREACH\b|Network is unreachable|No route to host/i,
-    /Failed to connect to (?!localhost|127\.|::1|\[::1\])\S+ port \d+/,
-    /No matching distribution found|dial tcp\b.*(?:lookup|unreachable)|failed to lookup address information|dns error/i,
+    ...UNREACHABLE,
   ),
   rule(
     'privileges',

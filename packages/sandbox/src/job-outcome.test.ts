@@ -23,6 +23,7 @@ const PLAN: LaunchPlan = {
   data: [],
   filter: undefined,
   landlock: undefined,
+  listener: false,
   watch: { wallMs: 1, idleMs: 1, outputBytes: 1, treeCpuMs: undefined, cpuCounter: undefined },
   expected: {
     identity: undefined,
@@ -35,6 +36,7 @@ const PLAN: LaunchPlan = {
     mounts: undefined,
     cgroups: [],
     landlock: true,
+    listener: false,
     bound: [],
   },
 };

@@ -9,7 +9,7 @@ import { type CgroupCounters, countersOf } from './cgroup/read-counters.ts';
 import type { MeasuredFacts } from './facts/measured-facts.ts';
 import type { LaunchPlan } from './launch-plan.ts';
 import type { EndReport } from './launcher/decode-reports.ts';
-import type { CapturedOutput, Quota, Ran, RunResult } from './run-result.ts';
+import type { CapturedOutput, Quota, Ran, Refusal, RunResult } from './run-result.ts';
 import type { SandboxError, SandboxErrorCode } from './sandbox-error.ts';
 
 export interface OutcomeContext {
@@ -45,6 +45,8 @@ export function failedToStart(message: string): RunResult {
   return { kind: 'failed_to_start', code, message, fix };
 }
 
+const GATE_FIX = 'Run it again: the proxy is started anew. If that does not help, palyrad’s log says why it ends.';
+
 const KNOWN_FAILURES: readonly { readonly says: RegExp; readonly code: SandboxErrorCode; readonly fix: string }[] = [
   {
     says: /could not be executed: (?:No such file|Not a directory)/,
@@ -61,8 +63,15 @@ const KNOWN_FAILURES: readonly { readonly says: RegExp; readonly code: SandboxEr
     code: 'sandbox.invalid_command',
     fix: 'Give a working directory that the profile makes visible, or none.',
   },
+  // SECURITY: T-22 — decided by the launcher in the moment in which the tool would begin.
+  { says: /^The gate /, code: 'sandbox.gate_closed', fix: GATE_FIX },
   { says: /^Too many commands/, code: 'sandbox.overloaded', fix: 'Try again when one of them has ended.' },
 ];
+
+/** Known before anything was started. */
+export function gateClosed(): Refusal {
+  return { kind: 'refused', code: 'sandbox.gate_closed', message: 'The gate is closed.', fix: GATE_FIX };
+}
 
 /** There is no launcher any more; nothing had run yet. */
 export function launcherGone({ code, message, fix }: SandboxError): RunResult {

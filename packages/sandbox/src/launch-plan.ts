@@ -32,6 +32,8 @@ export interface LaunchPlan {
   /** The seccomp program of a tool without a wrapper; a wrapper is given its own as data. */
   readonly filter: Uint8Array | undefined;
   readonly landlock: LandlockPlan | undefined;
+  /** Whether the sandbox opens the listener of a way out, and hands it over. */
+  readonly listener: boolean;
   readonly watch: {
     readonly wallMs: number;
     readonly idleMs: number;
@@ -46,7 +48,8 @@ export interface LaunchPlan {
 
 export interface Enforcement {
   readonly fileSystem: 'isolated' | 'host';
-  readonly network: 'isolated' | 'host';
+  /** `open`: a network of its own, and a way out of it through which everything may go. */
+  readonly network: 'isolated' | 'open' | 'host';
 }
 
 export interface ToolIdentity {

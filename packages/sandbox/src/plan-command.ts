@@ -1,7 +1,7 @@
 import { planBubblewrap } from './backends/bubblewrap/plan.ts';
 import { planLimits } from './backends/limits/plan.ts';
 import type { PlannedCommand } from './bind/create-binder.ts';
-import { refuseMalformed } from './check-profile.ts';
+import { refuseEgress, refuseMalformed } from './check-profile.ts';
 import type { SandboxCommand } from './command.ts';
 import { checkCommand } from './guard/check-command.ts';
 import { environmentRunsCode } from './guard/environment-code.ts';
@@ -20,12 +20,17 @@ export interface Planned {
 
 export type Planning = Planned | Refusal;
 
+export interface PlanOptions {
+  /** It will be run with a way out. What names hosts, or is not restricted at all, is refused without one. */
+  readonly wayOut?: boolean;
+}
+
 export interface Planner {
   /** Everything that can be said without starting anything. Does not throw. */
-  plan(command: SandboxCommand, profile: SandboxProfile): Planning;
+  plan(command: SandboxCommand, profile: SandboxProfile, options?: PlanOptions): Planning;
   /** Of what was planned before, when it is known which bytes shall run. */
   layOut(planned: PlannedCommand): LaunchPlan;
-  survey(command: SandboxCommand, profile: SandboxProfile): SurveyOutcome;
+  survey(command: SandboxCommand, profile: SandboxProfile, options?: PlanOptions): SurveyOutcome;
   /** The rest of `plan`, from a survey to which something was added. */
   planSurveyed(command: SandboxCommand, profile: SandboxProfile, survey: HostSurvey): Planning;
 }
@@ -44,17 +49,19 @@ export function createPlanner({ surveyor, bubblewrap }: PlannerDeps): Planner {
       : planLimits(command, withoutCode(profile), survey);
   const planner: Planner = {
     layOut,
-    plan(command, profile) {
-      const surveyed = planner.survey(command, profile);
+    plan(command, profile, options) {
+      const surveyed = planner.survey(command, profile, options);
       return surveyed.kind === 'refused' ? surveyed : planner.planSurveyed(command, profile, surveyed.survey);
     },
-    survey(command, profile) {
-      const malformed = refuseMalformed(command, profile);
+    survey(command, profile, { wayOut = false } = {}) {
+      const malformed = refuseMalformed(command, profile) ?? refuseEgress(profile, wayOut ? 'proxied' : 'none');
       if (malformed !== undefined) return malformed;
       // SECURITY: T-20 — no wall, no tool: never the weaker tier instead.
       if (profile.tier === 'C' && bubblewrap === undefined) return noBubblewrap();
 
-      return surveyor.survey(command, profile);
+      const surveyed = surveyor.survey(command, profile);
+      if (surveyed.kind === 'refused' || !wayOut) return surveyed;
+      return { ...surveyed, survey: { ...surveyed.survey, wayOut } };
     },
     planSurveyed(command, profile, survey) {
       const guarded = guard(command, profile, { survey, files: filesFor(survey.toolchains.path) });

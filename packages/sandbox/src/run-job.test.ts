@@ -16,7 +16,8 @@ function begin(signal: AbortSignal) {
   const said: string[] = [];
   let events: JobEvents | undefined;
   const say = (what: string) => () => void said.push(what);
-  const job = { go: say('go'), kill: say('kill'), allow() {}, write() {}, endInput() {}, resize() {}, signal() {} };
+  const deaf = { allow() {}, write() {}, endInput() {}, resize() {}, signal() {} };
+  const job = { number: 1, go: say('go'), kill: say('kill'), ...deaf };
   const start: Launcher['start'] = (_, heard) => {
     events = heard;
     return job;

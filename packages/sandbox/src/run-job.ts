@@ -4,11 +4,13 @@ import type { Finding } from './facts/finding.ts';
 import type { MeasuredFacts } from './facts/measured-facts.ts';
 import type { RawFacts } from './facts/raw-facts.ts';
 import { createInput, type InputSource } from './feed-input.ts';
+import type { Gate } from './gate.ts';
 import { failedToStart, launcherGone, notStarted, type OutcomeContext, outcomeOf, usageOf } from './job-outcome.ts';
 import type { LaunchPlan } from './launch-plan.ts';
 import type { EndReport } from './launcher/decode-reports.ts';
+import type { NamedTool, NamedWayOut } from './launcher/encode-request.ts';
 import type { PassedSignal } from './launcher/passed-signals.ts';
-import { CLOSED, type Job, type JobEvents, type Launcher, type NamedTool } from './launcher/start-launcher.ts';
+import { CLOSED, type Job, type JobEvents, type Launcher } from './launcher/start-launcher.ts';
 import type { WarmSandbox } from './pool/warm-sandbox.ts';
 import type { CapturedOutput, Ran, Refusal, RunResult } from './run-result.ts';
 import { SandboxError } from './sandbox-error.ts';
@@ -23,6 +25,14 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   /** What was approved: other bytes are refused. */
   readonly bound?: Binding;
+  /** For a profile that names hosts, or none and may ask: who decides about its connections, and as whose they are known there. */
+  readonly wayOut?: WayOut;
+}
+
+export interface WayOut {
+  readonly gate: Gate;
+  /** Nobody else's, and not to be guessed: 1 to 128 of `A-Z a-z 0-9 _ . -`. */
+  readonly label: string;
 }
 
 export interface Running {
@@ -40,6 +50,8 @@ export interface Running {
 export interface JobContext extends Omit<OutcomeContext, 'plan'> {
   readonly launcher: Launcher;
   readonly now: () => number;
+  /** Where its listener goes, of a plan that has one. */
+  readonly wayOut?: NamedWayOut | undefined;
   /** Asked immediately before the word is given. */
   readonly recheck?: () => Refusal | undefined;
   /** One that was started ahead for this plan, if there is one. Asked once, when the command begins. */
@@ -84,7 +96,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
       begun.kill();
       return;
     }
-    begun.go(tool);
+    begun.go({ tool, wayOut: context.wayOut });
     // Not before: a terminal echoes what is typed, and until now it was bubblewrap that spoke.
     if (stdin) void input.feed(begun);
   };

@@ -8,6 +8,7 @@ export const SANDBOX_ERRORS = {
     'The sandbox that was started is not the one that was planned, so nothing was run in it.',
   'sandbox.executable_not_allowed': 'The profile does not allow this program.',
   'sandbox.executable_not_found': 'There is no such program in the sandbox.',
+  'sandbox.gate_closed': 'The process that stands between a tool and the network is not there.',
   'sandbox.interpreter_refused': 'The command runs code that it brings along, and the profile does not allow that.',
   'sandbox.invalid_command': 'The command is malformed.',
   'sandbox.invalid_profile': 'The profile is malformed or contradicts itself.',

@@ -8,7 +8,7 @@ import { jobNameOf } from '../../../packages/sandbox/src/cgroup/job-name.ts';
 import { planCgroups } from '../../../packages/sandbox/src/cgroup/plan-cgroups.ts';
 import type { SandboxCommand } from '../../../packages/sandbox/src/command.ts';
 import type { LaunchPlan } from '../../../packages/sandbox/src/launch-plan.ts';
-import { encodeRequest, encodeTool } from '../../../packages/sandbox/src/launcher/encode-request.ts';
+import { encodeGate, encodeRequest, encodeTool, encodeWord } from '../../../packages/sandbox/src/launcher/encode-request.ts';
 import { encodeSignal } from '../../../packages/sandbox/src/launcher/passed-signals.ts';
 import { DEFAULT_LIMITS, type SandboxProfile } from '../../../packages/sandbox/src/profile.ts';
 import type { HostSurvey } from '../../../packages/sandbox/src/survey/host-survey.ts';
@@ -22,9 +22,15 @@ export function launcherVectors(): ReadonlyMap<string, Buffer> {
     ['tier-c-root.bin', encodeRequest(tierC(ROOT), { stdin: true })],
     ['tier-c-terminal.bin', encodeRequest(tierC(ROOT, { rows: 24, columns: 80 }), { stdin: true })],
     ['tier-c-waiting.bin', encodeRequest(tierC(ROOT), { stdin: true, toolLaterMs: 60_000 })],
+    ['tier-c-way-out.bin', encodeRequest(tierC(ROOT, undefined, { wayOut: true }), { stdin: false })],
+    ['tier-c-way-out-waiting.bin', encodeRequest(tierC(ORDINARY, undefined, { wayOut: true }), { stdin: true, toolLaterMs: 60_000 })],
+    ['gate-root.bin', encodeGate(GATE, ROOT.identity)],
+    ['gate-ordinary-user.bin', encodeGate(GATE, undefined)],
     // Not a request: what comes with the word to one that waits.
     ['word-tool.bin', encodeTool(tierC(ROOT).tool, { stdin: false })],
     ['word-tool-with-input.bin', encodeTool(tierC(ORDINARY).tool, { stdin: true })],
+    ['word-way-out.bin', encodeWord({ wayOut: WAY_OUT })],
+    ['word-tool-way-out.bin', encodeWord({ tool: { ...tierC(ROOT).tool, stdin: true }, wayOut: WAY_OUT })],
     // And one byte that names a signal.
     ['signal-terminate.bin', encodeSignal('SIGTERM')],
   ]);
@@ -86,10 +92,24 @@ function tierB(host: InventedHost): LaunchPlan {
   return planLimits(COMMAND, profile, surveyOf(host));
 }
 
-function tierC(host: InventedHost, terminal?: SandboxCommand['terminal']): LaunchPlan {
+function tierC(
+  host: InventedHost,
+  terminal?: SandboxCommand['terminal'],
+  added: Pick<HostSurvey, 'wayOut'> = {},
+): LaunchPlan {
   const command = terminal === undefined ? COMMAND : { ...COMMAND, terminal };
-  return planBubblewrap(command, PROFILE, { ...surveyOf(host), bubblewrap: '/usr/bin/bwrap' });
+  return planBubblewrap(command, PROFILE, { ...surveyOf(host), ...added, bubblewrap: '/usr/bin/bwrap' });
 }
+
+const WAY_OUT = { gate: 3, label: 'call_01KA7Q.x-Y' };
+
+const GATE: LaunchPlan['tool'] = {
+  path: '/usr/bin/node',
+  argv: ['/usr/bin/node', '/opt/palyra/proxy-program.js'],
+  environment: ['NODE_CHANNEL_FD=7'],
+  cwd: '/',
+  terminal: undefined,
+};
 
 function smallFile(at: number): HostSurvey['systemFiles'][number] {
   return { kind: 'copy', path: `/etc/small-${at}`, bytes: Buffer.from(`${at}\n`) };

@@ -99,6 +99,22 @@ static void check_tool(void) {
   check(request.arg_count > 0, "there is no program");
 }
 
+/* No sandbox, no limits, and no tool's anything. */
+static void check_gate(void) {
+  check_tool();
+  int more = request.wrapper_count + request.rlimit_count + request.tmpfs_count + request.bound_count + request.staged_count +
+    request.cgroup_count + request.cgroup_file_count + request.data_count + request.landlock_count;
+  check(more == 0 && !request.has_terminal && !request.is_later && !request.has_listener, "a gate is more than a program");
+  check(request.filter == NULL && request.wall_ms == 0 && request.output_bytes == 0, "a gate has limits");
+}
+
+/* In the gate's line it can be nothing but a label. */
+static void check_label(void) {
+  static const char known[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
+  size_t length = check_text(request.label);
+  check(length > 0 && length <= MAX_LABEL && strspn(request.label, known) == length, "a label is more than a label");
+}
+
 static void check_accepted(const struct input *input) {
   if (!request.is_later) check_tool();
   check_list(request.args, request.arg_count, MAX_ARGS);
@@ -112,14 +128,20 @@ static void check_accepted(const struct input *input) {
   if (request.cpu_counter != NULL) check_path(request.cpu_counter);
   if (request.landlock_stamp != NULL) check_text(request.landlock_stamp);
   if (request.has_identity) check(request.uid != 0 && request.gid != 0 && request.uid != UINT32_MAX && request.gid != UINT32_MAX, "root");
+  check(!request.has_way_out && request.label == NULL, "a way out is known before the word");
+  if (request.is_gate) check_gate();
   check_cgroups();
   check_mounts();
   check_data(input);
 }
 
-/* A sandbox that was measured stays what it is: nothing comes with the word but a tool. */
-static void check_word(void) {
-  check_tool();
+/* A sandbox that was measured stays what it is: nothing comes with the word but a tool, and where its listener goes. */
+static void check_word(int is_later) {
+  if (is_later) check_tool();
+  else check(request.tool_path == NULL && request.arg_count == 0 && request.env_count == 0 && request.cwd == NULL, "a tool is named twice");
+  check((request.label != NULL) == request.has_way_out, "a way out is half of one");
+  if (request.has_way_out) check_label();
+  check(!request.has_listener && !request.is_gate, "a word changes the sandbox");
   check_list(request.args, request.arg_count, MAX_ARGS);
   check_list(request.env, request.env_count, MAX_ENV);
   int more = request.wrapper_count + request.rlimit_count + request.tmpfs_count + request.bound_count + request.staged_count +
@@ -148,6 +170,43 @@ static void check_all_signals(void) {
   check(passed == 8, "a signal of the list is not passed on");
 }
 
+/* What the stage is told of a word is a word of its own, without the way out. */
+static int try_word(const struct input *exact, int is_later) {
+  const char *fault = parse_word(exact->bytes, exact->length, is_later, &request);
+  if (fault != NULL) check(strlen(fault) > 0, "a refusal says nothing");
+  else check_word(is_later);
+  static struct request of_stage;
+  if (fault == NULL && is_later) {
+    check(parse_tool(request.for_stage.bytes, request.for_stage.length, &of_stage) == NULL, "the stage does not understand a word");
+    check(!of_stage.has_way_out && of_stage.arg_count == request.arg_count, "the stage understands another word");
+    release_request(&of_stage);
+  }
+  release_request(&request);
+  return fault == NULL && exact->length > 0;
+}
+
+static int is_label(const uint8_t *label, size_t length) {
+  uint8_t item[ITEM_HEADER + 4 + MAX_LABEL + 2] = {0};
+  write_u16(item, ITEM_WAY_OUT);
+  write_u32(item + 2, (uint32_t)(4 + length));
+  memcpy(item + ITEM_HEADER + 4, label, length);
+  const struct input word = {.bytes = item, .length = ITEM_HEADER + 4 + length};
+  return try_word(&word, 0);
+}
+
+/* Of every byte, and of every length: mutations would have to be lucky. */
+static void check_all_labels(void) {
+  uint8_t label[MAX_LABEL + 2];
+  int bytes = 0, lengths = 0;
+  for (int byte = 0; byte < 256; byte += 1) {
+    const uint8_t odd[] = {'a', (uint8_t)byte, 'z'};
+    bytes += is_label(odd, sizeof odd);
+  }
+  memset(label, 'x', sizeof label);
+  for (size_t length = 0; length <= sizeof label; length += 1) lengths += is_label(label, length);
+  check(bytes == 65 && lengths == MAX_LABEL, "a label is refused, or none is");
+}
+
 /* In memory of exactly its size, so that one byte too far is one too far. */
 static int try_parse(const uint8_t *bytes, size_t length) {
   struct input exact = {.bytes = malloc(length == 0 ? 1 : length), .length = length};
@@ -157,13 +216,10 @@ static int try_parse(const uint8_t *bytes, size_t length) {
   if (fault == NULL) check_accepted(&exact);
   else check(strlen(fault) > 0, "a refusal says nothing");
   release_request(&request);
-  const char *other_fault = parse_tool(exact.bytes, exact.length, &request);
-  if (other_fault == NULL) check_word();
-  else check(strlen(other_fault) > 0, "a refusal says nothing");
-  release_request(&request);
+  int is_word = try_word(&exact, 0) | try_word(&exact, 1);
   int is_signal = check_signal(exact.bytes, exact.length);
   free(exact.bytes);
-  return fault == NULL || other_fault == NULL || is_signal;
+  return fault == NULL || is_word || is_signal;
 }
 
 /* The mutations. */
@@ -224,7 +280,7 @@ static size_t list_items(void) {
 
 /* Of each kind as often as of any other: most items of a request are arguments of bubblewrap. */
 static size_t some_item(size_t items) {
-  uint16_t tag = (uint16_t)(1 + below(ITEM_LANDLOCK_STAMP));
+  uint16_t tag = (uint16_t)(1 + below(ITEM_WAY_OUT));
   size_t from = below(items);
   for (size_t step = 0; step < items; step += 1) {
     size_t which = (from + step) % items;
@@ -324,6 +380,7 @@ int main(int count, char **arguments) {
   unsigned long long mutations = strtoull(arguments[2], NULL, 10), accepted = 0;
   for (int at = 3; at < count; at += 1) load(arguments[at]);
   check_all_signals();
+  check_all_labels();
   for (int at = 0; at < corpus_count; at += 1) {
     check(try_parse(corpus[at].bytes, corpus[at].length), "a file of the corpus is refused");
   }

@@ -51,6 +51,7 @@ const EXPECTED = {
     { directory: '/sys/fs/cgroup/cpuacct/palyra-0001', settings: [] },
   ],
   landlock: false,
+  listener: false,
   bound: [{ path: '/srv/my shop', identity: '65024 4711' }],
 } as const satisfies ExpectedFacts;
 

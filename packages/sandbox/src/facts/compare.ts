@@ -1,5 +1,6 @@
 import { nextTurn } from '../next-turn.ts';
 import { cgroupFindings } from './compare-cgroups.ts';
+import { listenerFindings } from './compare-listener.ts';
 import { mountFindings } from './compare-mounts.ts';
 import { kinshipFindings, type Own, processFindings } from './compare-processes.ts';
 import type { ExpectedFacts } from './expected-facts.ts';
@@ -45,6 +46,7 @@ export function* comparing(raw: RawFacts, expected: ExpectedFacts, own: Own): Ge
   const findings = [
     ...ofProcesses,
     ...networkFindings(read, expected),
+    ...listenerFindings(raw.listener, { network: read.processes[0].namespaces.net, isExpected: expected.listener }),
     ...mountFindings(read.mounts, expected.mounts),
     ...cgroupFindings(raw.cgroupFiles, read.processes, expected.cgroups),
     ...landlockFindings(raw, expected),

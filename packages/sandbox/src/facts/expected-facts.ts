@@ -17,6 +17,8 @@ export interface ExpectedFacts {
     readonly settings: readonly { readonly file: string; readonly value: string }[];
   }[];
   readonly landlock: boolean;
+  /** Whether a listener of the sandbox's own network is with the launcher, to be passed to a gate. */
+  readonly listener: boolean;
   /** What must be at these paths, by device and inode as `12 345`. */
   readonly bound: readonly { readonly path: string; readonly identity: string }[];
 }

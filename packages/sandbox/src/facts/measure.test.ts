@@ -47,6 +47,7 @@ test('what was captured is measured', () => {
       },
     },
     landlock: undefined,
+    listener: 'none',
   });
 });
 

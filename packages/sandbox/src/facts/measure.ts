@@ -24,6 +24,7 @@ export function measureRead(raw: RawFacts, read: ReadFacts): MeasuredFacts {
     rlimits: hardLimits(limits),
     cgroup: cgroupFacts(raw.cgroupFiles, processes),
     landlock: raw.landlockRules > 0 ? { rules: raw.landlockRules } : undefined,
+    listener: raw.listener === undefined ? 'none' : 'passed',
   };
 }
 

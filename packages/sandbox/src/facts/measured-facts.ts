@@ -10,6 +10,8 @@ export interface MeasuredFacts {
   readonly rlimits: Readonly<Record<string, number>>;
   readonly cgroup: CgroupFacts;
   readonly landlock: { readonly rules: number } | undefined;
+  /** `passed`: one socket that listens on the sandbox's loopback is held outside. It is the only way out. */
+  readonly listener: 'passed' | 'none';
 }
 
 export interface ProcessFacts {

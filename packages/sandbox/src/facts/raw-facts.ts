@@ -10,6 +10,8 @@ export interface RawFacts {
   readonly cgroupFiles: Readonly<Record<string, string>>;
   /** How many rules the Landlock ruleset has that the process is under; 0 without one. */
   readonly landlockRules: number;
+  /** Address and network namespace of the listener that was handed over, `127.0.0.1:3128 net:[4026532001]`; undefined: none was. */
+  readonly listener: string | undefined;
 }
 
 export interface InsideTexts {

@@ -37,6 +37,7 @@ const FACTS: readonly Item[] = [
   named(FACTS_ITEM.hostNamespace, 'ns/user', 'user:[9]'),
   named(FACTS_ITEM.cgroupFile, '/sys/fs/cgroup/palyra-1/pids.max', '8\n'),
   number(FACTS_ITEM.landlockRules, 3),
+  { tag: FACTS_ITEM.listener, bytes: Buffer.from('127.0.0.1:3128 net:[2]') },
 ];
 
 test('facts are sorted by where they were read', () => {
@@ -64,6 +65,7 @@ test('facts are sorted by where they were read', () => {
     hostNamespaces: { user: 'user:[9]' },
     cgroupFiles: { '/sys/fs/cgroup/palyra-1/pids.max': '8\n' },
     landlockRules: 3,
+    listener: '127.0.0.1:3128 net:[2]',
   });
 });
 
@@ -83,6 +85,7 @@ test('what was not told is empty, for the reader of the facts to refuse', () => 
     hostNamespaces: {},
     cgroupFiles: {},
     landlockRules: 0,
+    listener: undefined,
   });
 });
 
@@ -92,6 +95,7 @@ test.each([
   ['the same path twice', [named(FACTS_ITEM.inside, 'bound/a', '1 2'), named(FACTS_ITEM.inside, 'bound/a', '1 3')]],
   ['a fact without a name', [{ tag: FACTS_ITEM.inside, bytes: Buffer.from('status') }]],
   ['a pid of three bytes', [{ tag: FACTS_ITEM.outsideProcess, bytes: Buffer.alloc(3) }]],
+  ['two listeners', [1, 2].map(() => ({ tag: FACTS_ITEM.listener, bytes: Buffer.from('x') }))],
   ['an unknown fact', [named(77, 'status', 'x')]],
 ] as const)('%s is not in the language', (_, items) => {
   expect(faultOf(() => decodeFacts(encodeItems(items)))).toEqual(['sandbox.launcher_failed', MALFORMED]);

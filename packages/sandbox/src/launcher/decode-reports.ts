@@ -29,6 +29,7 @@ export function decodeFacts(payload: Buffer): RawFacts {
   const host = new Map<string, string>();
   const cgroupFiles: Record<string, string> = {};
   let landlockRules = 0;
+  let listener: string | undefined;
   for (const item of itemsOf(payload)) {
     if (item.tag === FACTS_ITEM.inside) keep(inside, item);
     else if (item.tag === FACTS_ITEM.outsideProcess) outside.push({ pid: u32(item), texts: new Map() });
@@ -36,6 +37,7 @@ export function decodeFacts(payload: Buffer): RawFacts {
     else if (item.tag === FACTS_ITEM.hostNamespace) keep(host, item);
     else if (item.tag === FACTS_ITEM.cgroupFile) addFile(cgroupFiles, item);
     else if (item.tag === FACTS_ITEM.landlockRules) landlockRules = u32(item);
+    else if (item.tag === FACTS_ITEM.listener) listener = listener === undefined ? item.bytes.toString() : malformed();
     else malformed();
   }
   return {
@@ -61,6 +63,7 @@ export function decodeFacts(payload: Buffer): RawFacts {
     hostNamespaces: namespacesIn(host),
     cgroupFiles,
     landlockRules,
+    listener,
   };
 }
 

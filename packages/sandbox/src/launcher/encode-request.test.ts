@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LaunchPlan, RlimitName } from '../launch-plan.ts';
-import { encodeRequest, encodeTool, terminalSize } from './encode-request.ts';
+import { encodeGate, encodeRequest, encodeTool, encodeWord, terminalSize } from './encode-request.ts';
 import { decodeItems, START_ITEM } from './wire.ts';
 
 const PLAN: LaunchPlan = {
@@ -18,6 +18,7 @@ const PLAN: LaunchPlan = {
   data: [],
   filter: undefined,
   landlock: undefined,
+  listener: false,
   watch: { wallMs: 1, idleMs: 2, outputBytes: 3, treeCpuMs: undefined, cpuCounter: undefined },
   expected: {
     identity: undefined,
@@ -30,6 +31,7 @@ const PLAN: LaunchPlan = {
     mounts: undefined,
     cgroups: [],
     landlock: false,
+    listener: false,
     bound: [],
   },
 };
@@ -166,4 +168,27 @@ test('of a sandbox that waits the tool is left out, and comes with the word', ()
   const word = (stdin: boolean) => decodeItems(encodeTool(PLAN.tool, { stdin })) ?? [];
   expect(word(false).map(({ tag, bytes }) => [tag, bytes.toString('hex')])).toEqual(itemsOf(PLAN, false).slice(0, 5));
   expect(word(true).map(({ tag }) => tag)).toEqual([...word(false).map(({ tag }) => tag), START_ITEM.stdin]);
+});
+
+test('a listener is asked for at the start, and where it goes is said with the word', () => {
+  expect(added({ listener: true })).toEqual([[START_ITEM.listener, '']]);
+  const tags = (bytes: Buffer) => (decodeItems(bytes) ?? []).map(({ tag }) => tag);
+  const wayOut = { gate: 0x0102_0304, label: 'call_1.x-Y' };
+  expect(encodeWord({}).length).toBe(0);
+  expect(decodeItems(encodeWord({ wayOut }))).toEqual([
+    { tag: START_ITEM.wayOut, bytes: Buffer.concat([Buffer.of(4, 3, 2, 1), Buffer.from('call_1.x-Y')]) },
+  ]);
+  const tool = { ...PLAN.tool, stdin: true };
+  expect(encodeWord({ tool })).toEqual(encodeTool(PLAN.tool, { stdin: true }));
+  expect(tags(encodeWord({ tool, wayOut }))).toEqual([...tags(encodeTool(tool, tool)), START_ITEM.wayOut]);
+});
+
+test('a gate is a program, whose it is, and nothing else', () => {
+  const tags = (identity: LaunchPlan['identity']) =>
+    (decodeItems(encodeGate(PLAN.tool, identity)) ?? []).map(({ tag }) => tag);
+  const program = itemsOf(PLAN, false)
+    .slice(0, 5)
+    .map(([tag]) => tag);
+  expect(tags(undefined)).toEqual([...program, START_ITEM.stdin, START_ITEM.gate]);
+  expect(tags({ uid: 1, gid: 2 })).toEqual([...program, START_ITEM.identity, START_ITEM.stdin, START_ITEM.gate]);
 });

@@ -9,12 +9,20 @@ export interface RequestOptions {
   readonly toolLaterMs?: number;
 }
 
+/** Where a command's listener goes, and what it is called there. */
+export interface NamedWayOut {
+  /** The number of the gate's job. */
+  readonly gate: number;
+  readonly label: string;
+}
+
 /** The payload that asks the launcher for this plan. */
 export function encodeRequest(plan: LaunchPlan, { stdin, toolLaterMs }: RequestOptions): Buffer {
   const { tool, identity, wrapper = [], landlock, watch } = plan;
   return encodeItems([
     ...(toolLaterMs === undefined ? toolItems(tool) : [later(toolLaterMs)]),
     ...(tool.terminal === undefined ? [] : [terminal(tool.terminal)]),
+    ...(plan.listener ? [{ tag: START_ITEM.listener, bytes: NOTHING }] : []),
     ...plan.rlimits.map(({ name, soft, hard }) => rlimit(RLIMITS.indexOf(name), soft, hard)),
     ...plan.tmpfs.map((path) => text(START_ITEM.tmpfs, path)),
     ...plan.expected.bound.map(({ path }) => text(START_ITEM.bound, path)),
@@ -38,12 +46,45 @@ export function encodeRequest(plan: LaunchPlan, { stdin, toolLaterMs }: RequestO
   ]);
 }
 
-/** The payload that tells a sandbox that waits which tool it becomes. */
+/** The payload that asks for a gate: a program outside of every sandbox, which is given listeners. */
+export function encodeGate(tool: LaunchPlan['tool'], identity: LaunchPlan['identity']): Buffer {
+  return encodeItems([
+    ...toolItems(tool),
+    ...(identity === undefined ? [] : [pair(START_ITEM.identity, identity.uid, identity.gid)]),
+    STDIN,
+    { tag: START_ITEM.gate, bytes: NOTHING },
+  ]);
+}
+
+/** A pipe is always there in a job whose tool comes later; without `stdin` the tool reads from nothing instead. */
+export type NamedTool = LaunchPlan['tool'] & { readonly stdin: boolean };
+
+/** What comes with the word: of a sandbox that waits, which tool it becomes; of one with a listener, where that goes. */
+export interface Word {
+  readonly tool?: NamedTool | undefined;
+  readonly wayOut?: NamedWayOut | undefined;
+}
+
+export function encodeWord({ tool, wayOut }: Word): Buffer {
+  return Buffer.concat([
+    ...(tool === undefined ? [] : [encodeTool(tool, tool)]),
+    ...(wayOut === undefined ? [] : [encodeItems([labelled(wayOut)])]),
+  ]);
+}
+
 export function encodeTool(tool: LaunchPlan['tool'], { stdin }: Pick<RequestOptions, 'stdin'>): Buffer {
   return encodeItems([...toolItems(tool), ...(stdin ? [STDIN] : [])]);
 }
 
-const STDIN: Item = { tag: START_ITEM.stdin, bytes: Buffer.alloc(0) };
+const NOTHING = Buffer.alloc(0);
+const STDIN: Item = { tag: START_ITEM.stdin, bytes: NOTHING };
+
+function labelled({ gate, label }: NamedWayOut): Item {
+  const bytes = Buffer.alloc(4 + Buffer.byteLength(label));
+  bytes.writeUInt32LE(gate, 0);
+  bytes.write(label, 4);
+  return { tag: START_ITEM.wayOut, bytes };
+}
 
 function toolItems(tool: LaunchPlan['tool']): readonly Item[] {
   return [

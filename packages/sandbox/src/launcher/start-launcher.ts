@@ -5,7 +5,14 @@ import type { RawFacts } from '../facts/raw-facts.ts';
 import type { LaunchPlan, ToolIdentity } from '../launch-plan.ts';
 import { SandboxError } from '../sandbox-error.ts';
 import { decodeEnd, decodeFacts, type EndReport } from './decode-reports.ts';
-import { encodeRequest, encodeTool, type RequestOptions, terminalSize } from './encode-request.ts';
+import {
+  encodeGate,
+  encodeRequest,
+  encodeWord,
+  type RequestOptions,
+  terminalSize,
+  type Word,
+} from './encode-request.ts';
 import { encodeSignal, type PassedSignal } from './passed-signals.ts';
 import { createFrameReader, encodeFrame, FROM_LAUNCHER, type Frame, TO_LAUNCHER, WIRE_VERSION } from './wire.ts';
 
@@ -14,6 +21,8 @@ export interface Launcher {
   readonly about: LauncherFacts;
   /** Events come in order: perhaps `facts`, any output, then `ended` or `failed`, once. Throws `sandbox.launcher_failed`. */
   start(plan: LaunchPlan, events: JobEvents, options?: Partial<RequestOptions>): Job;
+  /** The same for a program outside of every sandbox, to which listeners are passed. It keeps no process alive. */
+  startGate(tool: LaunchPlan['tool'], identity: ToolIdentity | undefined, events: JobEvents): Job;
   /** Ends every job and the launcher, and waits until it is gone. */
   close(): Promise<void>;
 }
@@ -34,8 +43,10 @@ export interface LauncherFacts {
 }
 
 export interface Job {
-  /** The facts are as planned: run it; this tool, if it was to be named later. */
-  go(tool?: NamedTool): void;
+  /** As the launcher knows it. */
+  readonly number: number;
+  /** The facts are as planned: run it; with this tool, and this way out, if it is one that is told of them now. */
+  go(word?: Word): void;
   kill(): void;
   /** So many more bytes of output may be sent. */
   allow(bytes: number): void;
@@ -46,9 +57,6 @@ export interface Job {
   /** Ignored before the word, and when it has ended. */
   signal(name: PassedSignal): void;
 }
-
-/** A pipe is always there in a job whose tool comes later; without `stdin` the tool reads from nothing instead. */
-export type NamedTool = LaunchPlan['tool'] & { readonly stdin: boolean };
 
 export interface JobEvents {
   facts(facts: RawFacts): void;
@@ -65,12 +73,15 @@ export interface LauncherOptions {
   readonly program: string;
   /** It refuses tools of anybody else, whoever asks. */
   readonly only?: ToolIdentity | undefined;
+  /** Whom gates belong to, where tools are of one user only; without it there are none then. */
+  readonly gate?: ToolIdentity | undefined;
   readonly logger: Pick<Logger, 'error'>;
 }
 
 /** Resolves when it has said hello. Throws `sandbox.launcher_missing` and `sandbox.launcher_failed`. */
-export async function startLauncher({ program, only, logger }: LauncherOptions): Promise<Launcher> {
+export async function startLauncher({ program, only, gate, logger }: LauncherOptions): Promise<Launcher> {
   const args = only === undefined ? [] : [`--only=${only.uid}:${only.gid}`];
+  if (only !== undefined && gate !== undefined) args.push(`--gate=${gate.uid}:${gate.gid}`);
   // SECURITY: T-40 — an inherited socket and no name: who is not our child cannot speak to it.
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: {}, cwd: '/' });
   const control = child.stdio[3] as Socket;
@@ -106,6 +117,11 @@ export async function startLauncher({ program, only, logger }: LauncherOptions):
     awaited.add(id);
     reference(child, control);
   };
+  const forgo = (id: number) => {
+    awaited.delete(id);
+    // Whoever closes it waits for it, also when the last job has ended by that.
+    if (awaited.size === 0 && gone === undefined) unreference(child, control);
+  };
   // What is said in this turn goes out in one write: each would wake the launcher.
   const sayInOneWrite = () => {
     control.cork();
@@ -114,33 +130,40 @@ export async function startLauncher({ program, only, logger }: LauncherOptions):
   const send = (kind: number, job: number, payload?: Uint8Array) => {
     if (gone === undefined) control.write(encodeFrame(kind, job, payload));
   };
+  const begin = (events: JobEvents, payload: Buffer, awaitedIn: Awaited): Job => {
+    if (gone !== undefined) throw gone;
+    nextId = (nextId + 1) % 0xffff_ffff;
+    const id = nextId;
+    jobs.set(id, events);
+    if (awaitedIn !== 'from_word') expect(id);
+    sayInOneWrite();
+    send(TO_LAUNCHER.start, id, payload);
+    return {
+      number: id,
+      go(word = {}) {
+        if (awaitedIn === 'until_word') forgo(id);
+        else expect(id);
+        if (word.tool !== undefined) sayInOneWrite();
+        send(TO_LAUNCHER.go, id, encodeWord(word));
+      },
+      kill() {
+        expect(id);
+        send(TO_LAUNCHER.kill, id);
+      },
+      allow: (bytes) => send(TO_LAUNCHER.credit, id, u32(bytes)),
+      write: (bytes) => send(TO_LAUNCHER.stdin, id, bytes),
+      endInput: () => send(TO_LAUNCHER.stdinEnd, id),
+      resize: (rows, columns) => send(TO_LAUNCHER.resize, id, terminalSize(rows, columns)),
+      signal: (name) => send(TO_LAUNCHER.signal, id, encodeSignal(name)),
+    };
+  };
   return {
     about,
     start(plan, events, { stdin = false, ...options } = {}) {
-      if (gone !== undefined) throw gone;
-      nextId = (nextId + 1) % 0xffff_ffff;
-      const id = nextId;
-      jobs.set(id, events);
-      if (options.toolLaterMs === undefined) expect(id);
-      sayInOneWrite();
-      send(TO_LAUNCHER.start, id, encodeRequest(plan, { stdin, ...options }));
-      return {
-        go(tool) {
-          expect(id);
-          if (tool !== undefined) sayInOneWrite();
-          send(TO_LAUNCHER.go, id, tool === undefined ? undefined : encodeTool(tool, tool));
-        },
-        kill() {
-          expect(id);
-          send(TO_LAUNCHER.kill, id);
-        },
-        allow: (bytes) => send(TO_LAUNCHER.credit, id, u32(bytes)),
-        write: (bytes) => send(TO_LAUNCHER.stdin, id, bytes),
-        endInput: () => send(TO_LAUNCHER.stdinEnd, id),
-        resize: (rows, columns) => send(TO_LAUNCHER.resize, id, terminalSize(rows, columns)),
-        signal: (name) => send(TO_LAUNCHER.signal, id, encodeSignal(name)),
-      };
+      const awaitedIn = options.toolLaterMs === undefined ? 'always' : 'from_word';
+      return begin(events, encodeRequest(plan, { stdin, ...options }), awaitedIn);
     },
+    startGate: (tool, identity, events) => begin(events, encodeGate(tool, identity), 'until_word'),
     async close() {
       reference(child, control);
       // It is gone when all of its streams are: without this a process that waits for nothing else would not wait for it.
@@ -158,9 +181,7 @@ export async function startLauncher({ program, only, logger }: LauncherOptions):
     const isLast = frame.kind === FROM_LAUNCHER.ended || frame.kind === FROM_LAUNCHER.failed;
     if (isLast) {
       waiting.delete(frame.job);
-      awaited.delete(frame.job);
-      // Whoever closes it waits for it, also when the last job has ended by that.
-      if (awaited.size === 0 && gone === undefined) unreference(child, control);
+      forgo(frame.job);
     }
     try {
       tell(frame, events);
@@ -171,6 +192,9 @@ export async function startLauncher({ program, only, logger }: LauncherOptions):
     }
   }
 }
+
+/** While somebody waits for a job, this process lives: for a command; for one that waits for its tool; for a gate. */
+type Awaited = 'always' | 'from_word' | 'until_word';
 
 /** What a job hears that is still running when its launcher is closed. */
 export const CLOSED = 'The launcher is closed.';

@@ -10,7 +10,10 @@ import {
   FACTS_ITEM,
   FRAME_HEADER,
   FROM_LAUNCHER,
+  GATE_CHANNEL,
   MAX_CHUNK,
+  MAX_LABEL,
+  PROXY_PORT,
   REASONS,
   START_ITEM,
   STDIN_WINDOW,
@@ -61,7 +64,10 @@ test('reasons and sizes are those that the launcher has', () => {
   expect([...enumeration('reason')].map(([name, at]) => [name.toLowerCase(), at])).toEqual(
     REASONS.map((name, at) => [name, at]),
   );
-  expect({ WIRE_VERSION, FRAME_HEADER, MAX_CHUNK, STDIN_WINDOW }).toEqual({
+  expect({ WIRE_VERSION, FRAME_HEADER, MAX_CHUNK, STDIN_WINDOW, PROXY_PORT, GATE_CHANNEL, MAX_LABEL }).toEqual({
+    PROXY_PORT: definition(wireHeader, 'PROXY_PORT'),
+    GATE_CHANNEL: definition(wireHeader, 'GATE_CHANNEL'),
+    MAX_LABEL: definition(wireHeader, 'MAX_LABEL'),
     WIRE_VERSION: definition(wireHeader, 'WIRE_VERSION'),
     FRAME_HEADER: definition(wireHeader, 'FRAME_HEADER'),
     MAX_CHUNK: definition(wireHeader, 'MAX_CHUNK'),

@@ -2,11 +2,16 @@
  * The language between us and the launcher; `native/wire.h` is its other half, and says what each number means. Change
  * both or neither.
  */
-export const WIRE_VERSION = 3;
+export const WIRE_VERSION = 4;
 export const FRAME_HEADER = 9;
 export const MAX_CHUNK: number = 64 * 1024;
 /** Input that may be on its way before some of it was taken. */
 export const STDIN_WINDOW: number = 256 * 1024;
+/** Where a tool with a way out finds it, on its own loopback. */
+export const PROXY_PORT = 3128;
+/** A gate's IPC channel. */
+export const GATE_CHANNEL = 7;
+export const MAX_LABEL = 128;
 
 export const TO_LAUNCHER = {
   start: 1,
@@ -39,6 +44,7 @@ export const START_ITEM = {
   tmpfs: 7,
   bound: 8,
   later: 9,
+  listener: 10,
   wrapperArgument: 16,
   identity: 17,
   staged: 18,
@@ -52,6 +58,8 @@ export const START_ITEM = {
   stdin: 26,
   landlockStamp: 27,
   filter: 28,
+  gate: 29,
+  wayOut: 30,
 } as const;
 
 export const FACTS_ITEM = {
@@ -61,6 +69,7 @@ export const FACTS_ITEM = {
   hostNamespace: 4,
   cgroupFile: 5,
   landlockRules: 6,
+  listener: 7,
 } as const;
 
 export const ENDED_ITEM = { status: 1, usage: 2, cgroupFile: 3, started: 4, full: 5 } as const;

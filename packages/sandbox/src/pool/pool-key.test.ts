@@ -20,6 +20,7 @@ function planOf(job: string): LaunchPlan {
     data: [{ fd: 10, bytes: Buffer.from('a filter') }],
     filter: undefined,
     landlock: undefined,
+    listener: false,
     watch: { wallMs: 1, idleMs: 2, outputBytes: 3, treeCpuMs: 4, cpuCounter: `${directory}/cpu.stat` },
     expected: {
       identity: { uid: 1, gid: 2 },
@@ -32,6 +33,7 @@ function planOf(job: string): LaunchPlan {
       mounts: [{ at: '/work', writable: true }],
       cgroups: [{ directory, settings }],
       landlock: false,
+      listener: false,
       bound: [{ path: '/work', identity: '1 2' }],
     },
   };
@@ -79,6 +81,8 @@ describe('poolKey', () => {
     'what counts its CPU time': { ...PLAN, watch: { ...PLAN.watch, cpuCounter: undefined } },
     'what is bound': { ...PLAN, expected: { ...PLAN.expected, bound: [{ path: '/work', identity: '1 3' }] } },
     'a mount': { ...PLAN, expected: { ...PLAN.expected, mounts: [{ at: '/work', writable: false }] } },
+    'a listener': { ...PLAN, listener: true },
+    'a listener that is expected': { ...PLAN, expected: { ...PLAN.expected, listener: true } },
     'a terminal': { ...PLAN, tool: { ...PLAN.tool, terminal: { rows: 1, columns: 1 } } },
     'what a plan says some day': { ...PLAN, later: true } as LaunchPlan,
   };

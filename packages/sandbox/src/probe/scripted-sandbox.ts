@@ -5,6 +5,7 @@ import type { CgroupDriver } from '../cgroup/detect-cgroups.ts';
 import type { Sandbox } from '../create-sandbox.ts';
 import type { MeasuredFacts, ProcessFacts } from '../facts/measured-facts.ts';
 import type { Ran, Refusal, RunResult } from '../run-result.ts';
+import { SandboxError } from '../sandbox-error.ts';
 import type { ProbeContext } from './inspect.ts';
 
 /** A host for the tests of probes: all is well but for what a test says. */
@@ -99,6 +100,7 @@ function sandboxOf(scene: Scene): Sandbox {
       cgroups: driver,
       bubblewrap: '/usr/bin/bwrap',
     } as Sandbox['about'],
+    openGate: () => Promise.reject(new SandboxError('sandbox.gate_closed', 'A probe has no gate.')),
     bind: () => Promise.resolve(NOT_FOR_AGENTS),
     plan: () => Promise.resolve(NOT_FOR_AGENTS),
     async run({ argv, environment = {} }, { startedFor }, options = {}): Promise<RunResult> {
@@ -170,6 +172,7 @@ function ran(scene: Scene, stdout: string): Ran {
       rlimits: { cpu: 601, nofile: 4096, fsize: 4_294_967_296, nproc: 513, core: 0 },
       cgroup: CGROUP,
       landlock: { rules: 200 },
+      listener: 'none',
       ...scene.facts,
     },
     startedAt: 0,

@@ -3,7 +3,7 @@ import type { PlannedCommand } from '../bind/create-binder.ts';
 import type { SandboxCommand } from '../command.ts';
 import type { LaunchPlan } from '../launch-plan.ts';
 import { nextTurn } from '../next-turn.ts';
-import type { Planned, Planner, Planning } from '../plan-command.ts';
+import type { Planned, Planner, Planning, PlanOptions } from '../plan-command.ts';
 import type { PrepareWarm } from '../pool/shelves.ts';
 import type { SandboxProfile } from '../profile.ts';
 import type { RunResult } from '../run-result.ts';
@@ -18,17 +18,21 @@ import { createTurns } from './take-turns.ts';
 /** `started` is to be called when the sandbox is as planned, before the command's first instruction. */
 export type StartJob = (planned: Planned, started: () => void) => Promise<RunResult>;
 
-export interface WatchedJob {
+export interface WarmJob extends PlanOptions {
+  readonly start: Parameters<PrepareWarm>[0];
+}
+
+export interface WatchedJob extends PlanOptions {
   readonly start: StartJob;
   readonly signal: AbortSignal | undefined;
 }
 
 /** Runs between a look before and a look after. */
 export interface ProtectedRuns {
-  plan(command: SandboxCommand, profile: SandboxProfile): Planning;
+  plan(command: SandboxCommand, profile: SandboxProfile, options?: PlanOptions): Planning;
   run(command: SandboxCommand, profile: SandboxProfile, job: WatchedJob): Promise<RunResult>;
   /** Makes a sandbox for a command that is not there yet. Nothing runs in it, so there is nothing to look at afterwards. */
-  prepare(command: SandboxCommand, profile: SandboxProfile, start: Parameters<PrepareWarm>[0]): ReturnType<PrepareWarm>;
+  prepare(command: SandboxCommand, profile: SandboxProfile, warm: WarmJob): ReturnType<PrepareWarm>;
 }
 
 export interface ProtectedRunsDeps {
@@ -40,8 +44,8 @@ export interface ProtectedRunsDeps {
 
 export function createProtectedRuns({ planner, protection, endLost }: ProtectedRunsDeps): ProtectedRuns {
   const turns = createTurns();
-  const survey: Planner['survey'] = (command, profile) => {
-    const surveyed = planner.survey(command, profile);
+  const survey: Planner['survey'] = (command, profile, options) => {
+    const surveyed = planner.survey(command, profile, options);
     if (surveyed.kind === 'refused') return surveyed;
     return refuseProtectedRoots(writableIn(profile, surveyed.survey), profile.protection?.lifted ?? []) ?? surveyed;
   };
@@ -71,14 +75,14 @@ export function createProtectedRuns({ planner, protection, endLost }: ProtectedR
   }
 
   return {
-    plan(command, profile) {
-      const surveyed = survey(command, profile);
+    plan(command, profile, options) {
+      const surveyed = survey(command, profile, options);
       if (surveyed.kind === 'refused') return surveyed;
       const mounts = protection.plan(placeOf(profile, surveyed.survey));
       return planner.planSurveyed(command, profile, { ...surveyed.survey, protection: mounts });
     },
-    async run(command, profile, { start, signal }) {
-      const surveyed = survey(command, profile);
+    async run(command, profile, { start, signal, ...options }) {
+      const surveyed = survey(command, profile, options);
       if (surveyed.kind === 'refused') return surveyed;
       const place = placeOf(profile, surveyed.survey);
       // A job whose signal is aborted starts nothing, and says that it was cancelled.
@@ -91,16 +95,16 @@ export function createProtectedRuns({ planner, protection, endLost }: ProtectedR
       const leave = await turns.enter(place, signal).catch(() => undefined);
       if (leave === undefined) return isCancelled() ? cancelled() : busy();
       try {
-        const options = { lastsMs: profile.limits.wallMs, ...(signal === undefined ? {} : { signal }) };
-        const watch = await protection.begin(place, options).catch(() => undefined);
+        const lasting = { lastsMs: profile.limits.wallMs, ...(signal === undefined ? {} : { signal }) };
+        const watch = await protection.begin(place, lasting).catch(() => undefined);
         if (watch === undefined) return isCancelled() ? await cancelled() : notLookedAt();
         return await runWatched({ command, profile, survey: surveyed.survey }, watch, start);
       } finally {
         leave();
       }
     },
-    async prepare(command, profile, start) {
-      const surveyed = survey(command, profile);
+    async prepare(command, profile, { start, ...options }) {
+      const surveyed = survey(command, profile, options);
       if (surveyed.kind === 'refused') return undefined;
       // SECURITY: T-44 — like any other that mounts: commands that could rename what it mounts wait until it has.
       const place = placeOf(profile, surveyed.survey);

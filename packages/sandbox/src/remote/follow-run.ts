@@ -6,14 +6,16 @@ import { terminalSize } from '../launcher/encode-request.ts';
 import type { Frame } from '../launcher/wire.ts';
 import type { RunOptions } from '../run-job.ts';
 import type { RunResult } from '../run-result.ts';
-import { FROM_HOST, type Question, type RunQuestion, TO_HOST } from './host-messages.ts';
+import { FROM_HOST, type RunQuestion, TO_HOST } from './host-messages.ts';
 import { decodeValue, encodeValue } from './plain-values.ts';
 import type { Asked } from './reach-sandbox.ts';
 
 type Say = (kind: number, payload?: Uint8Array) => void;
 
+export type FollowedRun = Pick<RunQuestion, 'command' | 'profile' | 'wayOut'>;
+
 /** A command that another process runs for us: its input from here, its output to here. Does not throw. */
-export function followRun(question: Question, options: RunOptions, open: (each: Asked) => Say): Promise<RunResult> {
+export function followRun(question: FollowedRun, options: RunOptions, open: (each: Asked) => Say): Promise<RunResult> {
   const { signal, bound, onOutput } = options;
   const startedAt = Date.now();
   const input = options.input === undefined ? undefined : piecesOf(options.input);
@@ -88,12 +90,13 @@ function piecesOf(source: InputSource): Pieces {
 }
 
 /** SECURITY: T-32 — asked for and not answered: nobody may be told that it has not run. */
-function lostRun({ profile }: Question, facts: MeasuredFacts | undefined, startedAt: number): RunResult {
+function lostRun({ profile }: FollowedRun, facts: MeasuredFacts | undefined, startedAt: number): RunResult {
   const seen = profile.tier === 'C' ? 'isolated' : 'host';
+  const isOpen = profile.tier === 'C' && profile.egress.mode !== 'strict';
   return {
     kind: 'lost',
     executor: profile.tier === 'C' ? BUBBLEWRAP_EXECUTOR : LIMITS_EXECUTOR,
-    enforcement: { fileSystem: seen, network: seen },
+    enforcement: { fileSystem: seen, network: isOpen ? 'open' : seen },
     output: { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) },
     usage: { wallMs: 0, userMs: 0, systemMs: 0, maxRssBytes: 0, outputBytes: 0 },
     facts,

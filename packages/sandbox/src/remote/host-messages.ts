@@ -1,7 +1,9 @@
 import type { Binding } from '../bind/binding.ts';
 import type { SandboxCommand } from '../command.ts';
 import type { SandboxOptions } from '../create-sandbox.ts';
+import type { NamedWayOut } from '../launcher/encode-request.ts';
 import { FRAME_HEADER, type Frame } from '../launcher/wire.ts';
+import type { PlanOptions } from '../plan-command.ts';
 import type { SandboxProfile } from '../profile.ts';
 import { SANDBOX_ERRORS, SandboxError, type SandboxErrorCode } from '../sandbox-error.ts';
 
@@ -28,6 +30,11 @@ export const TO_HOST = {
   close: 12,
   /** The name of one, as text. */
   signal: 13,
+  /** `GateProgram` */
+  openGate: 14,
+  /** Bytes for a gate. */
+  gateInput: 15,
+  closeGate: 16,
 } as const;
 
 export const FROM_HOST = {
@@ -47,21 +54,27 @@ export const FROM_HOST = {
   want: 134,
   /** `HostLogLine` */
   log: 135,
+  gateOpened: 137,
+  gateOutput: 138,
+  /** The oldest bytes for a gate are on their way. */
+  gateTaken: 139,
 } as const;
 
 export type HostOpening = Pick<SandboxOptions, 'operator' | 'keptDirectory' | 'launcherProgram' | 'pool' | 'owner'>;
 
-export interface Question {
+export interface Question extends PlanOptions {
   readonly command: SandboxCommand;
   readonly profile: SandboxProfile;
 }
 
-export interface RunQuestion extends Question {
+export interface RunQuestion extends Omit<Question, 'wayOut'> {
   readonly hasInput: boolean;
   /** Somebody takes the output as it comes. */
   readonly isHeard: boolean;
   readonly isCancelled: boolean;
   readonly bound?: Binding;
+  /** The gate by the number of the question that opened it. */
+  readonly wayOut?: NamedWayOut;
 }
 
 export interface HostFault {

@@ -1,10 +1,12 @@
 import { type Duplex, duplexPair } from 'node:stream';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../create-sandbox.ts';
+import type { Gate, GateProgram } from '../gate.ts';
 import { encodeFrame } from '../launcher/wire.ts';
 import { DEFAULT_LIMITS, type SandboxProfile } from '../profile.ts';
 import type { RunOptions } from '../run-job.ts';
 import type { Ran, RunResult } from '../run-result.ts';
+import { SandboxError } from '../sandbox-error.ts';
 import { createMessageReader, FROM_HOST, faultOf, TO_HOST } from './host-messages.ts';
 import { encodeValue } from './plain-values.ts';
 import { type ReachedSandbox, reachSandbox } from './reach-sandbox.ts';
@@ -58,6 +60,7 @@ async function reach(
   const [ours, theirs] = duplexPair();
   const sandbox: Sandbox = {
     about: ABOUT,
+    openGate: () => Promise.reject(new SandboxError('sandbox.gate_closed', 'No gate.')),
     plan: async () => REFUSAL,
     bind: async () => REFUSAL,
     run: (_command, _profile, options = {}) => run(options),
@@ -189,6 +192,82 @@ test('when the other process is gone, what ran is lost and everything else refus
   expect(await sandbox.run(COMMAND, PROFILE)).toMatchObject({ kind: 'failed_to_start', ...gone });
   expect(await sandbox.plan(COMMAND, PROFILE)).toMatchObject({ kind: 'refused', ...gone });
   expect(await sandbox.bind(COMMAND, PROFILE)).toMatchObject({ kind: 'refused', ...gone });
+});
+
+describe('a gate over there', () => {
+  const PROGRAM: GateProgram = { argv: ['/bin/node', 'x'], environment: { A: '1' } };
+
+  /** Says what it is told, until it is closed. */
+  function echoGate() {
+    const ended = Promise.withResolvers<void>();
+    const listeners: ((bytes: Uint8Array) => void)[] = [];
+    const gate: Gate = {
+      ended: ended.promise,
+      onOutput: (listener) => void listeners.push(listener),
+      async write(bytes) {
+        for (const listener of listeners) listener(Buffer.concat([Buffer.from('heard '), bytes]));
+      },
+      async close() {
+        ended.resolve();
+      },
+    };
+    return gate;
+  }
+
+  test('is spoken to, is a way out by its label, and ends', async () => {
+    const asked: unknown[] = [];
+    const gate = echoGate();
+    const openGate = async (program: GateProgram) => {
+      asked.push(program);
+      return gate;
+    };
+    const run = async ({ wayOut }: RunOptions): Promise<RunResult> => {
+      asked.push([wayOut?.label, wayOut?.gate === gate]);
+      return { kind: 'completed', exitCode: 0, ...ran('') };
+    };
+    const { sandbox } = await reach(run, { openGate });
+    const opened = await sandbox.openGate(PROGRAM);
+    const heard: string[] = [];
+    opened.onOutput((bytes) => heard.push(Buffer.from(bytes).toString()));
+    await Promise.all([opened.write(Buffer.from('one')), opened.write(Buffer.from('two'))]);
+    await sandbox.run(COMMAND, PROFILE, { wayOut: { gate: opened, label: 'mine' } });
+    expect([heard, asked]).toEqual([
+      ['heard one', 'heard two'],
+      [PROGRAM, ['mine', true]],
+    ]);
+
+    const stranger = { ...opened };
+    const closed = { kind: 'refused', code: 'sandbox.gate_closed' };
+    expect(await sandbox.run(COMMAND, PROFILE, { wayOut: { gate: stranger, label: 'x' } })).toMatchObject(closed);
+    await opened.close();
+    await opened.ended;
+    await expect(opened.write(Buffer.from('x'))).rejects.toMatchObject({ code: 'sandbox.gate_closed' });
+    expect(await sandbox.run(COMMAND, PROFILE, { wayOut: { gate: opened, label: 'x' } })).toMatchObject(closed);
+    expect(asked).toHaveLength(2);
+  });
+
+  test('says why it cannot be opened, and is gone with the process that had it', async () => {
+    const { sandbox } = await reach(cat);
+    await expect(sandbox.openGate(PROGRAM)).rejects.toMatchObject({ code: 'sandbox.gate_closed', message: 'No gate.' });
+    const other = await reach(cat, { openGate: async () => echoGate() });
+    const opened = await other.sandbox.openGate(PROGRAM);
+    other.die();
+    await opened.ended;
+    await expect(other.sandbox.openGate(PROGRAM)).rejects.toMatchObject({ code: 'sandbox.launcher_failed' });
+  });
+
+  test('plans and bindings are told whether there will be one', async () => {
+    const asked: unknown[] = [];
+    const note: Sandbox['plan'] = async (_command, _profile, options) => {
+      asked.push(options);
+      return REFUSAL;
+    };
+    const { sandbox } = await reach(cat, { plan: note, bind: note as unknown as Sandbox['bind'] });
+    await sandbox.plan(COMMAND, PROFILE, { wayOut: true });
+    await sandbox.bind(COMMAND, PROFILE, { wayOut: true });
+    await sandbox.plan(COMMAND, PROFILE);
+    expect(asked).toEqual([{ wayOut: true }, { wayOut: true }, {}]);
+  });
 });
 
 test('closing waits until everything over there is closed', async () => {

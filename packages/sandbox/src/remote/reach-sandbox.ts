@@ -2,11 +2,13 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from '@palyra/primitives';
 import type { Binding } from '../bind/binding.ts';
 import type { Sandbox, SandboxFacts } from '../create-sandbox.ts';
-import { launcherGone } from '../job-outcome.ts';
+import type { Gate } from '../gate.ts';
+import { gateClosed, launcherGone } from '../job-outcome.ts';
 import { encodeFrame, type Frame } from '../launcher/wire.ts';
 import type { Planning } from '../plan-command.ts';
 import type { Refusal } from '../run-result.ts';
 import { SandboxError } from '../sandbox-error.ts';
+import { followGate } from './follow-gate.ts';
 import { followRun } from './follow-run.ts';
 import {
   asError,
@@ -72,8 +74,9 @@ export async function reachSandbox(channel: Duplex, { opening, logger }: ReachOp
     lastId = (lastId + 1) % 0xffff_ffff;
     const id = lastId;
     asked.set(id, each);
-    return (kind: number, payload?: Uint8Array) => say(kind, id, payload);
+    return Object.assign((kind: number, payload?: Uint8Array) => say(kind, id, payload), { id });
   };
+  const gates = new WeakMap<Gate, number>();
   const ask = (kind: number, question?: Question) =>
     new Promise<unknown>((resolve, reject) => {
       const answered = ({ kind: how, payload }: Frame) => {
@@ -97,12 +100,23 @@ export async function reachSandbox(channel: Duplex, { opening, logger }: ReachOp
     lost: lost.promise,
     sandbox: {
       about,
-      plan: (command, profile) => ask(TO_HOST.plan, { command, profile }).catch(refusal) as Promise<Planning>,
-      bind: (command, profile) => ask(TO_HOST.bind, { command, profile }).catch(refusal) as Promise<Binding | Refusal>,
+      async openGate(program) {
+        const gate = await followGate(program, open);
+        gates.set(gate, gate.number);
+        return gate;
+      },
+      plan: (command, profile, options) =>
+        ask(TO_HOST.plan, { command, profile, ...options }).catch(refusal) as Promise<Planning>,
+      bind: (command, profile, options) =>
+        ask(TO_HOST.bind, { command, profile, ...options }).catch(refusal) as Promise<Binding | Refusal>,
       async run(command, profile, options = {}) {
         // Nothing of it was asked yet, so nothing of it ran.
         if (gone !== undefined) return launcherGone(gone);
-        return followRun({ command, profile }, options, open);
+        const { wayOut } = options;
+        if (wayOut === undefined) return followRun({ command, profile }, options, open);
+        const gate = gates.get(wayOut.gate);
+        if (gate === undefined) return gateClosed();
+        return followRun({ command, profile, wayOut: { gate, label: wayOut.label } }, options, open);
       },
       warmed: () => ask(TO_HOST.warmed).then(Number),
       async close() {

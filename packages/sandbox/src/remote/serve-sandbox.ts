@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type { Sandbox } from '../create-sandbox.ts';
+import type { Gate, GateProgram } from '../gate.ts';
+import { gateClosed } from '../job-outcome.ts';
 import { isPassedSignal } from '../launcher/passed-signals.ts';
 import { encodeFrame, type Frame } from '../launcher/wire.ts';
 import type { Running } from '../run-job.ts';
@@ -8,6 +10,7 @@ import type { RunResult } from '../run-result.ts';
 import { FROM_HOST, faultOf, type Question, type RunQuestion, TO_HOST } from './host-messages.ts';
 import { decodeValue, encodeValue } from './plain-values.ts';
 import { createPulledInput, type PulledInput } from './pulled-input.ts';
+import { type ServedGate, serveGate } from './serve-gate.ts';
 
 export interface SandboxServer {
   hear(frame: Frame): void;
@@ -18,6 +21,7 @@ export interface SandboxServer {
 /** Answers questions about a sandbox that come through a channel, until that is closed. */
 export function serveSandbox(sandbox: Sandbox, channel: Duplex): SandboxServer {
   const runs = new Map<number, ServedRun>();
+  const gates = new Map<number, ServedGate>();
   const say: Say = (kind, id, payload) => {
     if (channel.writable) channel.write(encodeFrame(kind, id, payload));
   };
@@ -32,21 +36,33 @@ export function serveSandbox(sandbox: Sandbox, channel: Duplex): SandboxServer {
     return closing;
   };
 
-  const ask = (kind: AskingKind, id: number, question: Question): Promise<void> => {
-    const { command, profile } = question;
-    if (kind === TO_HOST.plan) return answer(id, sandbox.plan(command, profile));
-    if (kind === TO_HOST.bind) return answer(id, sandbox.bind(command, profile));
-    const run = serveRun(sandbox, question as RunQuestion, { say, id });
+  const ask = (kind: AskingKind, id: number, question: Question | RunQuestion): Promise<void> => {
+    const { command, profile, wayOut } = question;
+    if (typeof wayOut !== 'object') {
+      const options = wayOut === undefined ? {} : { wayOut };
+      if (kind === TO_HOST.plan) return answer(id, sandbox.plan(command, profile, options));
+      if (kind === TO_HOST.bind) return answer(id, sandbox.bind(command, profile, options));
+    }
+    const gate = typeof wayOut === 'object' ? gates.get(wayOut.gate)?.gate : undefined;
+    // SECURITY: T-22 — asked for with a way out: never without one instead.
+    if (typeof wayOut === 'object' && gate === undefined) return answer(id, Promise.resolve(gateClosed()));
+    const run = serveRun(sandbox, question as RunQuestion, { say, id, gate });
     runs.set(id, run);
     return answer(id, run.result).finally(() => runs.delete(id));
+  };
+  const openGate = (id: number, program: GateProgram): Promise<void> => {
+    const served = serveGate(sandbox, program, (kind, payload) => say(kind, id, payload));
+    gates.set(id, served);
+    return answer(id, served.ended).finally(() => gates.delete(id));
   };
   return {
     hear(frame) {
       const { kind, job: id, payload } = frame;
-      if (isAsking(kind)) void ask(kind, id, decodeValue(payload) as Question);
+      if (kind === TO_HOST.openGate) void openGate(id, decodeValue(payload) as GateProgram);
+      else if (isAsking(kind)) void ask(kind, id, decodeValue(payload) as Question);
       else if (kind === TO_HOST.warmed) void answer(id, sandbox.warmed());
       else if (kind === TO_HOST.close) void close();
-      else runs.get(id)?.hear(frame);
+      else (runs.get(id) ?? gates.get(id))?.hear(frame);
     },
     over: once(channel, 'close').then(close),
   };
@@ -65,8 +81,14 @@ interface ServedRun {
   hear(frame: Frame): void;
 }
 
-function serveRun(sandbox: Sandbox, question: RunQuestion, { say, id }: { say: Say; id: number }): ServedRun {
-  const { command, profile, hasInput, isHeard, isCancelled, bound } = question;
+interface RunContext {
+  readonly say: Say;
+  readonly id: number;
+  readonly gate: Gate | undefined;
+}
+
+function serveRun(sandbox: Sandbox, question: RunQuestion, { say, id, gate }: RunContext): ServedRun {
+  const { command, profile, hasInput, isHeard, isCancelled, bound, wayOut } = question;
   const abort = new AbortController();
   if (isCancelled) abort.abort();
   const input: PulledInput | undefined = hasInput ? createPulledInput(() => say(FROM_HOST.want, id)) : undefined;
@@ -87,6 +109,7 @@ function serveRun(sandbox: Sandbox, question: RunQuestion, { say, id }: { say: S
     ...(isHeard ? { onOutput } : {}),
     ...(input === undefined ? {} : { input: input.source }),
     ...(bound === undefined ? {} : { bound }),
+    ...(wayOut === undefined || gate === undefined ? {} : { wayOut: { gate, label: wayOut.label } }),
   });
   return {
     result,

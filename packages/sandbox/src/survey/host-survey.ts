@@ -39,6 +39,8 @@ export interface HostSurvey {
   readonly program: string;
   /** Of a command that was bound to its bytes. */
   readonly placed?: PlacedFiles;
+  /** Whoever runs the command has a gate for it; Tier C only. */
+  readonly wayOut?: true;
   readonly cgroups: {
     readonly plans: readonly CgroupPlan[];
     readonly facts: PlannedCgroupFacts;

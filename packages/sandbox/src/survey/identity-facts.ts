@@ -1,11 +1,9 @@
 import { type Account, parsePasswd } from './account-files.ts';
 import { hostSurveyFiles, type SurveyFiles } from './survey-files.ts';
-import { chooseIdentity, type IdentityChoice, type IdentityFacts } from './tool-identity.ts';
+import { chooseIdentity, type IdentityChoice, type UserFacts } from './tool-identity.ts';
 
 /** Of this machine: who there is, and who runs something. */
-export function readIdentityFacts(
-  files: Pick<SurveyFiles, 'readText' | 'list' | 'stat'>,
-): Omit<IdentityFacts, 'launcherUid' | 'only' | 'workspaceOwner'> {
+export function readIdentityFacts(files: Pick<SurveyFiles, 'readText' | 'list' | 'stat'>): UserFacts {
   const text = (path: string) => files.readText(path) ?? '';
   return {
     passwd: text('/etc/passwd'),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseGroup, parsePasswd, parseSubordinateIds } from './account-files.ts';
-import { chooseIdentity, type IdentityFacts, powerfulGroups } from './tool-identity.ts';
+import { chooseIdentity, type IdentityFacts, lastUnusedId, powerfulGroups } from './tool-identity.ts';
 
 const PASSWD = `root:x:0:0:root:/root:/bin/bash
 # comment
@@ -143,6 +143,14 @@ test('property: never root, never a group that means power, and always the same 
       expect(choice.kind === 'unused' && processUids.includes(choice.uid)).toBe(false);
     }),
   );
+});
+
+test('what is no tool’s is looked for from the other end, and is nobody’s either', () => {
+  const facts = { passwd: '', group: '', subuid: '', subgid: '', processUids: [] };
+  expect(lastUnusedId(facts)).toBe(879_999);
+  const taken = { ...facts, passwd: 'a:x:879999:1::/:', group: 'b:x:879998:', processUids: [879_997] };
+  expect(lastUnusedId(taken)).toBe(879_996);
+  expect(lastUnusedId({ ...facts, subuid: 'a:870001:9999' })).toBeUndefined();
 });
 
 test('broken lines are left out', () => {

@@ -17,11 +17,15 @@ export type IdentityChoice =
   | { readonly kind: 'unused'; readonly uid: number; readonly gid: number }
   | { readonly kind: 'refused'; readonly reason: string; readonly fix: string };
 
-export interface IdentityFacts {
+export interface IdentityFacts extends UserFacts {
   readonly launcherUid: number;
   /** Whom the launcher works for, when it works for one user only. */
   readonly only?: ToolIdentity | undefined;
   readonly workspaceOwner: { readonly uid: number; readonly gid: number };
+}
+
+/** Who there is on the machine. */
+export interface UserFacts {
   /** Texts of the files in /etc of these names; empty where there is none. */
   readonly passwd: string;
   readonly group: string;
@@ -91,7 +95,7 @@ interface Accounts {
   readonly running: ReadonlySet<number>;
 }
 
-function readAccounts({ passwd, group, subuid, subgid, processUids }: IdentityFacts): Accounts {
+function readAccounts({ passwd, group, subuid, subgid, processUids }: UserFacts): Accounts {
   return {
     accounts: parsePasswd(passwd),
     groups: parseGroup(group),
@@ -129,14 +133,24 @@ function unusedIdentity(accounts: Accounts): IdentityChoice {
   return id === undefined ? noneFree() : { kind: 'unused', uid: id, gid: id };
 }
 
-/** Neither as a uid nor as a gid anybody's; the lowest, so that the same machine gives the same answer. */
+/** The lowest, so that the same machine gives the same answer. */
 function firstUnused(accounts: Accounts): number | undefined {
-  for (let id = UNUSED.first; id < UNUSED.first + UNUSED.count; id += 1) {
-    const isAccount = accounts.accounts.some(({ uid }) => uid === id);
-    // SECURITY: T-40 — a uid that runs something could be signalled and read through /proc by the tool.
-    if (!isAccount && !isKnownGid(id, accounts) && !accounts.running.has(id)) return id;
-  }
+  for (let id = UNUSED.first; id < UNUSED.first + UNUSED.count; id += 1) if (isUnused(id, accounts)) return id;
   return undefined;
+}
+
+/** From the other end: never the one that a tool gets. */
+export function lastUnusedId(facts: UserFacts): number | undefined {
+  const accounts = readAccounts(facts);
+  for (let id = UNUSED.first + UNUSED.count - 1; id > UNUSED.first; id -= 1) if (isUnused(id, accounts)) return id;
+  return undefined;
+}
+
+/** Neither as a uid nor as a gid anybody's. */
+function isUnused(id: number, accounts: Accounts): boolean {
+  const isAccount = accounts.accounts.some(({ uid }) => uid === id);
+  // SECURITY: T-40 — a uid that runs something could be signalled and read through /proc by the tool.
+  return !isAccount && !isKnownGid(id, accounts) && !accounts.running.has(id);
 }
 
 function isIn(id: number, ranges: readonly IdRange[]): boolean {

@@ -119,6 +119,29 @@ describe('the plan of a box', () => {
     );
   });
 
+  it('with a way out asks for a listener, and changes nothing of the box itself (T-22)', () => {
+    const without = planBubblewrap(COMMAND, PROFILE, SURVEY);
+    const withWayOut = planBubblewrap(COMMAND, PROFILE, { ...SURVEY, wayOut: true });
+    const { tool, expected } = withWayOut;
+    expect([without.listener, withWayOut.listener]).toEqual([false, true]);
+    expect({ ...withWayOut, tool: without.tool, listener: false, expected: { ...expected, listener: false } }).toEqual(
+      without,
+    );
+    expect(tool.environment).toEqual(
+      expect.arrayContaining(['http_proxy=http://127.0.0.1:3128', 'NODE_USE_ENV_PROXY=1']),
+    );
+    expect(without.tool.environment.join()).not.toContain('3128');
+  });
+
+  it('says that nothing is restricted where nothing is, and lets no caller name another proxy', () => {
+    const environment = { https_proxy: 'http://elsewhere:1', CI: '1' };
+    const profile = { ...PROFILE, egress: { mode: 'none', hosts: [] }, environment: ['https_proxy', 'CI'] } as const;
+    const open = planBubblewrap({ ...COMMAND, environment }, profile, { ...SURVEY, wayOut: true });
+    expect(open.enforcement).toEqual({ fileSystem: 'isolated', network: 'open' });
+    expect(open.expected.isolatedNetwork).toBe(true);
+    expect(open.tool.environment).toEqual(expect.arrayContaining(['CI=1', 'https_proxy=http://127.0.0.1:3128']));
+  });
+
   it('gives the tool a clean environment: ours, and of the caller only what the profile names', () => {
     const command = { ...COMMAND, environment: { CI: '1', SSH_AUTH_SOCK: '/run/agent', PATH: '/evil' } };
     expect(planBubblewrap(command, PROFILE, SURVEY).tool.environment).toEqual([

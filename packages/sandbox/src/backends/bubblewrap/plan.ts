@@ -5,7 +5,7 @@ import type { Limits, SandboxProfile } from '../../profile.ts';
 import type { ProtectionMount } from '../../protect/plan-protection.ts';
 import { seccompProgram } from '../../seccomp/filter.ts';
 import type { HostSurvey } from '../../survey/host-survey.ts';
-import { toolEnvironment } from '../../tool-environment.ts';
+import { proxyDefaults, proxyVariables, toolEnvironment } from '../../tool-environment.ts';
 import { toolRlimits } from '../../tool-rlimits.ts';
 import { BOX_FILES, BOX_USER } from './box-files.ts';
 
@@ -32,16 +32,20 @@ export function planBubblewrap(
     ceilings: survey.ceilings,
   });
   const { plans: cgroups, cpuCounter } = survey.cgroups;
+  const hasWayOut = survey.wayOut === true;
   const terminalMounts: readonly ExpectedMount[] =
     command.terminal === undefined ? [] : [{ at: '/dev/console', writable: true }];
   return {
     executor: BUBBLEWRAP_EXECUTOR,
-    enforcement: { fileSystem: 'isolated', network: 'isolated' },
+    enforcement: { fileSystem: 'isolated', network: profile.egress.mode === 'strict' ? 'isolated' : 'open' },
     wrapper: [survey.bubblewrap, ...ISOLATION, ...mounts.flatMap(({ args }) => args), STAGE_PROGRAM, 'stage'],
     tool: {
       path: survey.program,
       argv: command.argv,
-      environment: toolEnvironment(command, profile, { ours: boxEnvironment(survey), defaults: IN_THE_BOX }),
+      environment: toolEnvironment(command, profile, {
+        ours: { ...boxEnvironment(survey), ...(hasWayOut ? proxyVariables() : {}) },
+        defaults: { ...IN_THE_BOX, ...(hasWayOut ? proxyDefaults() : OFFLINE) },
+      }),
       cwd: command.cwd ?? survey.workspace.root,
       terminal: command.terminal,
     },
@@ -56,6 +60,7 @@ export function planBubblewrap(
     ],
     filter: undefined,
     landlock: undefined,
+    listener: hasWayOut,
     watch: {
       wallMs: limits.wallMs,
       idleMs: limits.idleMs,
@@ -74,6 +79,7 @@ export function planBubblewrap(
       mounts: [...mounts.flatMap(({ expected }) => expected), ...terminalMounts],
       cgroups: cgroups.map(({ directory, settings }) => ({ directory, settings })),
       landlock: false,
+      listener: hasWayOut,
       bound: [...survey.bound, ...(survey.placed?.inPlace ?? [])],
     },
   };
@@ -250,12 +256,14 @@ function outermost(paths: readonly string[]): readonly string[] {
   return [...new Set(paths)].filter((path) => !isInside(path));
 }
 
-/** There is no network, so nothing is gained by trying again for a minute. LeakSanitizer needs ptrace, which is refused. */
-const IN_THE_BOX: Readonly<Record<string, string>> = {
+/** LeakSanitizer needs ptrace, which is refused. */
+const IN_THE_BOX: Readonly<Record<string, string>> = { ASAN_OPTIONS: 'detect_leaks=0' };
+
+/** There is no network, so nothing is gained by trying again for a minute. */
+const OFFLINE: Readonly<Record<string, string>> = {
   npm_config_fetch_retries: '0',
   PIP_RETRIES: '0',
   CARGO_NET_RETRY: '0',
-  ASAN_OPTIONS: 'detect_leaks=0',
 };
 
 function boxEnvironment({ toolchains }: HostSurvey): Readonly<Record<string, string>> {

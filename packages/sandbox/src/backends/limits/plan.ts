@@ -48,6 +48,7 @@ export function planLimits(command: SandboxCommand, profile: SandboxProfile, sur
     data: [],
     filter: seccompProgram({ arch: survey.arch, tier: 'B', unixSockets: profile.unixSockets }),
     landlock: survey.landlock,
+    listener: false,
     watch: {
       wallMs: limits.wallMs,
       idleMs: limits.idleMs,
@@ -66,6 +67,7 @@ export function planLimits(command: SandboxCommand, profile: SandboxProfile, sur
       mounts: undefined,
       cgroups: cgroups.map(({ directory, settings }) => ({ directory, settings })),
       landlock: survey.landlock !== undefined,
+      listener: false,
       bound: [...survey.bound.filter(({ path }) => path === root), ...(survey.placed?.inPlace ?? [])],
     },
   };

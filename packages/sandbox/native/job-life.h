@@ -1,0 +1,17 @@
+/* Ending and forgetting a job. */
+#ifndef PALYRA_JOB_LIFE_H
+#define PALYRA_JOB_LIFE_H
+
+#include "job.h"
+
+uint64_t now_us(void);
+void close_fd(int *fd);
+/* Wall and idle time begin. */
+void start_clock(struct job *job);
+void end_job(struct job *job, enum reason reason);
+/* The word for it was none: it never runs, and says why. */
+void refuse_job(struct job *job, const char *why);
+/* Nothing of it is left, and its place is free. */
+void forget_job(struct job *job);
+
+#endif

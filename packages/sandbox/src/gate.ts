@@ -1,0 +1,208 @@
+import type { Logger } from '@palyra/primitives';
+import { compare } from './facts/compare.ts';
+import type { ExpectedFacts } from './facts/expected-facts.ts';
+import type { RawFacts } from './facts/raw-facts.ts';
+import { createSender } from './feed-input.ts';
+import type { LaunchPlan, ToolIdentity } from './launch-plan.ts';
+import { CLOSED, type Job, type JobEvents, type Launcher } from './launcher/start-launcher.ts';
+import { GATE_CHANNEL } from './launcher/wire.ts';
+import { SandboxError } from './sandbox-error.ts';
+import { outOfReach } from './survey/out-of-reach.ts';
+import type { SurveyFiles } from './survey/survey-files.ts';
+
+/** A Node program that decides about the connections of commands. It is handed their listeners over its IPC channel. */
+export interface GateProgram {
+  /** The program by its absolute path, and its arguments. */
+  readonly argv: readonly string[];
+  /** All that it gets. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** One that runs, outside of every sandbox. */
+export interface Gate {
+  /** To its stdin; resolves when it is on its way. Rejects with `sandbox.gate_closed`. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Its stdout. What came before anybody listened is kept for the first who does. */
+  onOutput(listener: (bytes: Uint8Array) => void): void;
+  /** Resolves when it is gone, for whatever reason. */
+  readonly ended: Promise<void>;
+  /** Ends it, and every listener with it. */
+  close(): Promise<void>;
+}
+
+export interface Gates {
+  /** Throws `sandbox.gate_closed` when it cannot be started, and `sandbox.unsafe_identity`. */
+  open(program: GateProgram): Promise<Gate>;
+  /** Undefined when it is closed, or none of ours. */
+  numberOf(gate: Gate): number | undefined;
+}
+
+export interface GatesDeps {
+  readonly launcher: Launcher;
+  /** Whose it is; undefined where the launcher has only its own user. */
+  readonly identity: ToolIdentity | undefined;
+  readonly files: Pick<SurveyFiles, 'stat'>;
+  readonly logger: Pick<Logger, 'error'>;
+}
+
+/** Output that may be on its way before it was heard. */
+const OUTPUT_WINDOW = 256 * 1024;
+/** Of what it says on stderr, in its whole life. */
+const MOST_LOGGED = 64 * 1024;
+
+export function createGates({ launcher, identity, files, logger }: GatesDeps): Gates {
+  const numbers = new WeakMap<Gate, number>();
+  return {
+    numberOf: (gate) => numbers.get(gate),
+    open(program) {
+      refuseUnreachable(program, identity, files);
+      const opened = Promise.withResolvers<Gate>();
+      const ended = Promise.withResolvers<void>();
+      const sender = createSender();
+      const output = createGateOutput((bytes) => job.allow(bytes));
+      const log = createCappedLog(logger);
+      let last: Promise<void> = Promise.resolve();
+      const gate: Gate = {
+        ended: ended.promise,
+        onOutput: output.listen,
+        write(bytes) {
+          last = last.then(() => sender.send(bytes, job));
+          return last.then(() => (sender.isStopped() ? Promise.reject(gateClosedError()) : undefined));
+        },
+        close() {
+          job.kill();
+          return ended.promise;
+        },
+      };
+      const over = (why: string | undefined) => {
+        numbers.delete(gate);
+        sender.stop();
+        if (why !== undefined) logger.error({ why }, 'The gate ended.');
+        opened.reject(gateClosedError(why));
+        ended.resolve();
+      };
+      const events: JobEvents = {
+        facts(raw) {
+          void findings(raw, launcher, identity).then((found) => {
+            if (found.length > 0) {
+              opened.reject(gateClosedError(found.join(' ')));
+              job.kill();
+              return;
+            }
+            job.go();
+            numbers.set(gate, job.number);
+            opened.resolve(gate);
+          });
+        },
+        output(stream, bytes) {
+          if (stream === 'stdout') return output.take(bytes);
+          log(bytes);
+          job.allow(bytes.length);
+        },
+        taken: sender.taken,
+        ended: ({ reason, exitCode, signal }) =>
+          over(reason === 'cancelled' ? undefined : `exit code ${exitCode}, signal ${signal}`),
+        failed: over,
+        lost: ({ message }) => over(message === CLOSED ? undefined : message),
+      };
+      const job: Job = launcher.startGate(toolOf(program), identity, events);
+      job.allow(OUTPUT_WINDOW);
+      return opened.promise;
+    },
+  };
+}
+
+function toolOf({ argv, environment }: GateProgram): LaunchPlan['tool'] {
+  const variables = { ...environment, NODE_CHANNEL_FD: String(GATE_CHANNEL) };
+  return {
+    path: argv[0] ?? '',
+    argv,
+    environment: Object.entries(variables).map(([name, value]) => `${name}=${value}`),
+    cwd: '/',
+    terminal: undefined,
+  };
+}
+
+/** SECURITY: T-42 — of root's launcher it has a user of its own, and that is looked at before it begins, as with any tool. */
+async function findings(
+  raw: RawFacts,
+  { about }: Launcher,
+  identity: ToolIdentity | undefined,
+): Promise<readonly string[]> {
+  const expected: ExpectedFacts = {
+    identity,
+    noGroups: identity !== undefined,
+    namespaces: [],
+    seccomp: false,
+    noCapabilities: true,
+    isolatedNetwork: false,
+    rlimits: [],
+    mounts: undefined,
+    cgroups: [],
+    landlock: false,
+    listener: false,
+    bound: [],
+  };
+  try {
+    const compared = await compare(raw, expected, about);
+    return compared.kind === 'as_planned' ? [] : compared.findings.map(({ what }) => what);
+  } catch (error) {
+    return [error instanceof Error ? error.message : 'Its facts cannot be read.'];
+  }
+}
+
+/** Root may read it; the user that it gets may not. */
+function refuseUnreachable(
+  { argv }: GateProgram,
+  identity: ToolIdentity | undefined,
+  files: Pick<SurveyFiles, 'stat'>,
+): void {
+  const paths = argv.filter((each) => each.startsWith('/') && files.stat(each) !== undefined);
+  if (outOfReach(paths, identity, files).size === 0) return;
+  throw new SandboxError('sandbox.unsafe_identity', 'The proxy has a user of its own, who cannot read its program.', {
+    fix: 'Install Palyra, and Node, where every user may read (not in a home), or run palyrad as an ordinary user.',
+  });
+}
+
+export interface GateOutput {
+  take(bytes: Buffer): void;
+  listen(listener: (bytes: Uint8Array) => void): void;
+}
+
+/** Whoever listens first hears what was said before. */
+export function createGateOutput(allow: (bytes: number) => void): GateOutput {
+  const listeners: ((bytes: Uint8Array) => void)[] = [];
+  const unheard: Buffer[] = [];
+  const tell = (bytes: Buffer) => {
+    for (const listener of listeners) listener(bytes);
+    allow(bytes.length);
+  };
+  return {
+    take(bytes) {
+      // What nobody hears is not paid for, so there is never more of it than the window.
+      if (listeners.length === 0) unheard.push(Buffer.from(bytes));
+      else tell(bytes);
+    },
+    listen(listener) {
+      listeners.push(listener);
+      for (const bytes of unheard.splice(0)) tell(bytes);
+    },
+  };
+}
+
+/** SECURITY: T-39 — a program that complains for ever does not fill the log, and is not made to wait either. */
+function createCappedLog(logger: Pick<Logger, 'error'>): (bytes: Buffer) => void {
+  let left = MOST_LOGGED;
+  return (bytes) => {
+    const text = bytes.subarray(0, left).toString('utf8').trim();
+    left -= Math.min(left, bytes.length);
+    if (text !== '') logger.error({ text }, 'The gate said something.');
+  };
+}
+
+export function gateClosedError(why = ''): SandboxError {
+  const message = why === '' ? 'The gate is closed.' : `The gate is closed: ${why}`;
+  return new SandboxError('sandbox.gate_closed', message, {
+    fix: 'Open another one; palyrad’s log says why it ended.',
+  });
+}
