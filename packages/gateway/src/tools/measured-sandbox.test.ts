@@ -30,6 +30,7 @@ const FACTS: MeasuredFacts = {
   rlimits: { nofile: 4096, as: 2 ** 60 },
   cgroup: { driver: 'v2', memory: 'tree', processes: 'tree', cpu: 'tree', limits: { 'pids.max': '512' } },
   landlock: undefined,
+  listener: 'passed',
 };
 
 test('facts are flat, and what was not measured is not there', () => {
@@ -60,6 +61,7 @@ test('facts are flat, and what was not measured is not there', () => {
     cgroup_processes: 'tree',
     cgroup_cpu: 'tree',
     cgroup_limits: ['pids.max=512'],
+    listener: 'passed',
   });
   expect(measuredSandbox({ enforcement, facts: undefined })).toEqual({
     file_system: 'isolated',
@@ -73,4 +75,11 @@ test('a network that was found to be the host’s is no strict enforcement, what
   expect(enforcementOf({ enforcement: planned, facts: FACTS })).toBe('strict');
   expect(enforcementOf({ enforcement: planned, facts: { ...FACTS, network: 'host' } })).toBe('none');
   expect(enforcementOf({ enforcement: { fileSystem: 'host', network: 'host' }, facts: undefined })).toBe('none');
+});
+
+test('an empty network with an open way out is no restriction, and says so', () => {
+  const enforcement = { fileSystem: 'isolated', network: 'open' } as const;
+  expect(enforcementOf({ enforcement, facts: FACTS })).toBe('none');
+  expect(measuredSandbox({ enforcement, facts: FACTS })).toMatchObject({ network: 'open', listener: 'passed' });
+  expect(measuredSandbox({ enforcement, facts: { ...FACTS, network: 'host' } })).toMatchObject({ network: 'host' });
 });

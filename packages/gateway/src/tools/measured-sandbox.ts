@@ -11,7 +11,7 @@ export type Measured = Pick<Ran, 'enforcement' | 'facts'> & Partial<Pick<Ran, 'p
 export function measuredSandbox({ enforcement, facts, pooled, bound }: Measured): ExecutionFacts['sandbox'] {
   return named([
     ['file_system', enforcement.fileSystem],
-    ['network', facts?.network ?? enforcement.network],
+    ['network', networkOf({ enforcement, facts })],
     ['measured', facts !== undefined],
     ['pooled', pooled],
     ['bound_sha256', bound?.digest],
@@ -21,12 +21,16 @@ export function measuredSandbox({ enforcement, facts, pooled, bound }: Measured)
 
 /** By what the tool was found to see, not by what was planned for it. */
 export function enforcementOf({ enforcement, facts }: Measured): ExecutionFacts['enforcement'] {
-  return (facts?.network ?? enforcement.network) === 'isolated' && enforcement.fileSystem === 'isolated'
-    ? 'strict'
-    : 'none';
+  const isStrict = networkOf({ enforcement, facts }) === 'isolated' && enforcement.fileSystem === 'isolated';
+  return isStrict ? 'strict' : 'none';
 }
 
-function fromFacts({ processes, mountTableSha256, rlimits, cgroup, landlock }: MeasuredFacts): Named {
+// SECURITY: T-20 — an empty network with a way out through which everything may go is no restriction, however it was measured.
+function networkOf({ enforcement, facts }: Pick<Measured, 'enforcement' | 'facts'>): Ran['enforcement']['network'] {
+  return enforcement.network === 'open' && facts?.network !== 'host' ? 'open' : (facts?.network ?? enforcement.network);
+}
+
+function fromFacts({ processes, mountTableSha256, rlimits, cgroup, landlock, listener }: MeasuredFacts): Named {
   return [
     ['mount_table_sha256', mountTableSha256],
     ...processes.flatMap((each, at) => fromProcess(each, roleOf(processes, at))),
@@ -37,6 +41,7 @@ function fromFacts({ processes, mountTableSha256, rlimits, cgroup, landlock }: M
     ['cgroup_cpu', cgroup.cpu],
     ['cgroup_limits', Object.entries(cgroup.limits).map(([file, value]) => `${file}=${value}`)],
     ['landlock_rules', landlock?.rules],
+    ['listener', listener],
   ];
 }
 
