@@ -18,6 +18,8 @@ export interface Daemon {
   start(command: SandboxCommand, profile: SandboxProfile, options?: StartOptions): Started;
   run(command: SandboxCommand, profile: SandboxProfile, options?: StartOptions): Promise<Ended>;
   bind(command: SandboxCommand, profile: SandboxProfile): Promise<Binding | Refusal>;
+  /** Opens the gate of programs/label-gate.mjs; what it said, now and later, with `ended` for its end. */
+  openGate(): Promise<() => string>;
   /** When no sandbox is being started ahead: how many wait. */
   warmed(): Promise<number>;
   close(): Promise<void>;
@@ -29,6 +31,8 @@ export interface StartOptions {
   readonly holdOutput?: boolean;
   readonly input?: string;
   readonly bound?: Binding;
+  /** With a way out through the gate. */
+  readonly label?: string;
 }
 
 export interface Started {
@@ -71,13 +75,18 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
   const jobs = new Map<number, Job>();
   const questions: ((answer: Binding | Refusal) => void)[] = [];
   const warmed: ((waiting: number) => void)[] = [];
+  let said = '';
+  let gateOpened: ((text: () => string) => void) | undefined;
   const ready = Promise.withResolvers<Extract<DaemonEvent, { event: 'ready' }>>();
   createInterface({ input: child.stdout }).on('line', (line) => {
     const event = JSON.parse(line) as DaemonEvent;
     if (event.event === 'ready') ready.resolve(event);
     else if (event.event === 'refused') ready.reject(new Error(event.code));
     else if (event.event === 'bound') questions[event.question]?.(event.answer);
-    else if (event.event === 'warmed') warmed.shift()?.(event.waiting);
+    else if (event.event === 'gate') {
+      said += event.text;
+      gateOpened?.(() => said);
+    } else if (event.event === 'warmed') warmed.shift()?.(event.waiting);
     else jobs.get(event.id)?.hear(event);
   });
   void gone.then(() => ready.reject(new Error('The daemon ended.')));
@@ -85,12 +94,12 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
   child.stdin.on('error', () => {});
 
   const { launcherPid, cgroups } = await ready.promise;
-  const start: Daemon['start'] = (command, profile, { holdOutput = false, input, bound } = {}) => {
+  const start: Daemon['start'] = (command, profile, { holdOutput = false, input, bound, label } = {}) => {
     const id = jobs.size + 1;
     const job = createJob();
     jobs.set(id, job);
     void gone.then(() => job.lost());
-    tell({ order: 'run', id, command, profile, holdOutput, input, bound });
+    tell({ order: 'run', id, command, profile, holdOutput, input, bound, label });
     return {
       ...job.started,
       consume: () => tell({ order: 'consume', id }),
@@ -106,6 +115,11 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
     bind(command, profile) {
       tell({ order: 'bind', question: questions.length, command, profile });
       return new Promise((resolve) => questions.push(resolve));
+    },
+    openGate() {
+      said = '';
+      tell({ order: 'gate' });
+      return new Promise((resolve) => (gateOpened = resolve));
     },
     warmed() {
       tell({ order: 'warm' });

@@ -1,5 +1,6 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { removeOrdinaryUser } from '@palyra/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandboxProfile } from '../sandbox-profile.ts';
@@ -77,6 +78,17 @@ describe.runIf(IS_ROOT)('palyrad with a user of its own, for somebody else’s w
     });
     expect(text('AGENTS.md')).toBe('mine\n');
     expect(lstatSync(join(place.state, 'kept')).uid).toBe(place.ownerUid);
+  });
+
+  test('a command has a way out, through a gate that is neither palyrad’s nor the owner’s nor root’s', async () => {
+    const gate = join(place.base, 'label-gate.mjs');
+    copyFileSync(fileURLToPath(new URL('../attack/programs/label-gate.mjs', import.meta.url)), gate);
+    const profile = sandboxProfile(place.workspace, { egress: { mode: 'strict', hosts: ['example.test:80'] } });
+    const command = { argv: ['curl', '-sS', 'http://example.test/'] };
+    const answer = await place.tell<{ said: string }>({ act: 'way_out', gate, command, profile });
+    expect(answer).toMatchObject({ kind: 'completed', stdout: 'service', listener: 'passed' });
+    const uid = Number(/ready \d+ (\d+)/.exec(answer.said)?.[1]);
+    expect([0, place.ownerUid, place.daemonUid]).not.toContain(uid);
   });
 
   test('a script of the workspace is bound to its bytes', async () => {

@@ -44,6 +44,9 @@ export async function createPretendedSandbox(
   const binder = createBinder({ launcher: about, groups, files: hostSurveyFiles, programsOn: rememberFiles() });
   return {
     about: { launcher: about, cgroups, bubblewrap: bubblewrap ?? undefined, madeUp: [] },
+    openGate: async () => {
+      throw new Error('There is no gate on such a host.');
+    },
     plan: async (command, profile) => planner.plan(command, profile),
     async bind(command, profile) {
       const planned = planner.plan(command, profile);

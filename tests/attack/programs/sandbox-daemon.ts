@@ -3,12 +3,15 @@
  * ../sandboxed.ts as root or as an ordinary user, so that both ways are one.
  */
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
 import {
   type Binding,
   createSandbox,
+  type Gate,
   type OperatorPlaces,
   type Refusal,
   type RunResult,
+  type Sandbox,
   type SandboxCommand,
   type SandboxOptions,
   type SandboxProfile,
@@ -32,7 +35,11 @@ export type DaemonOrder =
       readonly holdOutput: boolean;
       readonly input: string | undefined;
       readonly bound: Binding | undefined;
+      /** With a way out through the gate that is open, or was. */
+      readonly label: string | undefined;
     }
+  /** Opens the gate of label-gate.mjs; answered with `gate`. */
+  | { readonly order: 'gate' }
   | {
       readonly order: 'bind';
       readonly question: number;
@@ -56,6 +63,7 @@ export type DaemonEvent =
   | { readonly event: 'refused'; readonly code: string }
   | { readonly event: 'bound'; readonly question: number; readonly answer: Binding | Refusal }
   | { readonly event: 'warmed'; readonly waiting: number }
+  | { readonly event: 'gate'; readonly text: string }
   | { readonly event: 'started'; readonly id: number }
   | { readonly event: 'output'; readonly id: number; readonly text: string }
   | { readonly event: 'ended'; readonly id: number; readonly outcome: Outcome };
@@ -67,6 +75,7 @@ interface Running {
 
 const settings = JSON.parse(process.argv[2] ?? '') as DaemonSettings;
 const running = new Map<number, Running>();
+let gate: Gate | undefined;
 
 function say(event: DaemonEvent): void {
   process.stdout.write(`${JSON.stringify(event)}\n`);
@@ -82,6 +91,7 @@ try {
     if (order.order === 'close') break;
     if (order.order === 'cancel') running.get(order.id)?.abort.abort();
     else if (order.order === 'warm') void sandbox.warmed().then((waiting) => say({ event: 'warmed', waiting }));
+    else if (order.order === 'gate') gate = await openGate(sandbox);
     else if (order.order === 'consume') running.get(order.id)?.consume();
     else if (order.order === 'bind') {
       const { question, command, profile } = order;
@@ -94,9 +104,17 @@ try {
   say({ event: 'refused', code: error instanceof Error && 'code' in error ? String(error.code) : String(error) });
 }
 
+async function openGate(sandbox: Sandbox): Promise<Gate> {
+  const program = fileURLToPath(new URL('label-gate.mjs', import.meta.url));
+  const opened = await sandbox.openGate({ argv: [process.execPath, program], environment: {} });
+  opened.onOutput((bytes) => say({ event: 'gate', text: Buffer.from(bytes).toString() }));
+  void opened.ended.then(() => say({ event: 'gate', text: 'ended\n' }));
+  return opened;
+}
+
 async function run(
-  sandbox: Awaited<ReturnType<typeof createSandbox>>,
-  { id, command, profile, holdOutput, input, bound }: Extract<DaemonOrder, { order: 'run' }>,
+  sandbox: Sandbox,
+  { id, command, profile, holdOutput, input, bound, label }: Extract<DaemonOrder, { order: 'run' }>,
 ): Promise<void> {
   const abort = new AbortController();
   const consumed = Promise.withResolvers<void>();
@@ -105,6 +123,7 @@ async function run(
     signal: abort.signal,
     ...(input === undefined ? {} : { input: [Buffer.from(input)] }),
     ...(bound === undefined ? {} : { bound }),
+    ...(label === undefined || gate === undefined ? {} : { wayOut: { gate, label } }),
     onStart: () => say({ event: 'started', id }),
     onOutput: (_stream, bytes) => {
       say({ event: 'output', id, text: Buffer.from(bytes.subarray(0, 4096)).toString('latin1') });
