@@ -145,7 +145,8 @@ const VICTIM = 1;
 
 function mutatedRequest(random: (below: number) => number): Buffer {
   const { tool, identity } = barePlan(['/usr/bin/true']);
-  if (random(6) === 0) return mutated(encodeGate(tool, identity), random);
+  const staged = [{ name: 'gate-0', source: '/usr', readOnly: random(2) === 0, idmap: random(4) === 0 }];
+  if (random(6) === 0) return mutated(encodeGate({ tool, identity, staged: random(2) === 0 ? [] : staged }), random);
   const waits = random(2) === 0 ? { toolLaterMs: 60_000 } : {};
   return mutated(encodeRequest(barePlan(['/usr/bin/true']), { stdin: random(2) === 0, ...waits }), random);
 }

@@ -26,7 +26,7 @@ const box = (argv: readonly [string, ...string[]]): LaunchPlan =>
 
 const ofGate = (script: string): Buffer => {
   const { tool, identity } = barePlan([process.execPath, '-e', script]);
-  return encodeGate({ ...tool, environment: ['NODE_CHANNEL_FD=7'] }, identity);
+  return encodeGate({ tool: { ...tool, environment: ['NODE_CHANNEL_FD=7'] }, identity, staged: [] });
 };
 
 const SAYS_LABELS = `process.on('message', ({ label }, server) => {
@@ -130,8 +130,19 @@ test('a gate is a program and nothing else, and root’s is nobody’s', async (
   expect(await refusalOf(launcher, 2)).toBe('A gate is a program and nothing else.');
   launcher.send(TO_LAUNCHER.start, 3, encodeItems([{ ...gate, bytes: Buffer.alloc(1) }]));
   expect(await refusalOf(launcher, 3)).toBe('An item has the wrong length.');
+  const written = { name: 'gate-0', source: '/usr', readOnly: false, idmap: false };
+  launcher.send(
+    TO_LAUNCHER.start,
+    5,
+    encodeGate({ tool: barePlan(['/bin/true']).tool, identity: { uid: 70_000, gid: 70_000 }, staged: [written] }),
+  );
+  expect(await refusalOf(launcher, 5)).toBe('A gate is a program and nothing else.');
   if (!isRoot) return;
-  launcher.send(TO_LAUNCHER.start, 4, encodeGate(barePlan(['/bin/true']).tool, undefined));
+  launcher.send(
+    TO_LAUNCHER.start,
+    4,
+    encodeGate({ tool: barePlan(['/bin/true']).tool, identity: undefined, staged: [] }),
+  );
   expect(await refusalOf(launcher, 4)).toMatch(/^a tool may not be root/);
 });
 
@@ -151,7 +162,8 @@ test.runIf(isRoot)(
   async () => {
     const [owner, nobody] = [randomInt(70_000, 80_000), randomInt(80_000, 90_000)];
     const { tool } = barePlan(['/bin/true']);
-    const gateOf = (uid: number) => encodeGate(tool, { uid, gid: uid });
+    const gateOf = (uid: number, staged: LaunchPlan['staged'] = []) =>
+      encodeGate({ tool, identity: { uid, gid: uid }, staged });
     const toolOf = (uid: number) =>
       encodeRequest({ ...barePlan(['/bin/true']), identity: { uid, gid: uid } }, { stdin: false });
     await using launcher = await startRawLauncher([
@@ -162,6 +174,9 @@ test.runIf(isRoot)(
     for (const [at, payload] of [gateOf(nobody), toolOf(owner)].entries()) await startJob(launcher, 10 + at, payload);
     launcher.send(TO_LAUNCHER.start, 2, gateOf(owner));
     expect(await refusalOf(launcher, 2)).toMatch(/opens no gate for that user/);
+    const root = { name: 'gate-0', source: '/root', readOnly: true, idmap: false };
+    launcher.send(TO_LAUNCHER.start, 4, gateOf(nobody, [root]));
+    expect(await refusalOf(launcher, 4)).toMatch(/hands nothing over/);
     launcher.send(TO_LAUNCHER.start, 3, toolOf(nobody));
     expect(await refusalOf(launcher, 3)).toMatch(/works for another user/);
     await using without = await startRawLauncher([launcherProgram(), `--only=${owner}:${owner}`]);

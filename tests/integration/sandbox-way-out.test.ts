@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -178,3 +178,29 @@ test('a program that is not there is no gate', async () => {
     await sandbox.run({ argv: GET }, sandboxProfile(workspace, STRICT), { wayOut: { gate: opened, label: 'x' } }),
   ).toMatchObject({ kind: 'refused', code: 'sandbox.gate_closed' });
 });
+
+test.runIf(process.getuid?.() === 0)(
+  'a program in a home that nobody else may enter is handed over to the gate, to be read [needs: root]',
+  async () => {
+    const home = mkdtempSync(join(tmpdir(), 'palyra-way-out-home-'));
+    const program = join(home, 'code', 'label-gate.mjs');
+    mkdirSync(join(home, 'code'));
+    copyFileSync(fileURLToPath(new URL('../attack/programs/label-gate.mjs', import.meta.url)), program);
+    copyFileSync(process.execPath, join(home, 'node'));
+    chmodSync(join(home, 'node'), 0o755);
+    const argv = [join(home, 'node'), program];
+    await expect(sandbox.openGate({ argv, environment: {} })).rejects.toMatchObject({
+      code: 'sandbox.unsafe_identity',
+    });
+    const opened = await sandbox.openGate({
+      argv,
+      environment: {},
+      readFrom: [join(home, 'node'), join(home, 'code')],
+    });
+    const wayOut = { gate: opened, label: 'from-a-home' };
+    const result = await sandbox.run({ argv: GET }, sandboxProfile(workspace, STRICT), { wayOut });
+    expect(stdoutOf(result)).toContain('from-a-home');
+    await opened.close();
+    rmSync(home, { recursive: true });
+  },
+);

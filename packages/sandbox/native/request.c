@@ -341,9 +341,18 @@ static int has_tool(const struct request *request) {
   return request->tool_path != NULL && request->arg_count > 0 && request->cwd != NULL;
 }
 
-/* What is in a gate's way, or more than it needs: it has no sandbox and no limits, and is no tool. */
+static int only_reads_staged(const struct request *r) {
+  for (int at = 0; at < r->staged_count; at += 1) {
+    if (r->staged[at].flags != STAGED_READ_ONLY) return 0;
+  }
+  return 1;
+}
+
+/* What is in a gate's way, or more than it needs: it has no sandbox and no limits, and is no tool. Its own program may be
+ * handed over, to be read. */
 static int is_plain(const struct request *r) {
-  int more = r->wrapper_count + r->staged_count + r->cgroup_count + r->data_count + r->landlock_count + r->tmpfs_count +
+  if (!only_reads_staged(r)) return 0;
+  int more = r->wrapper_count + r->cgroup_count + r->data_count + r->landlock_count + r->tmpfs_count +
     r->bound_count + r->rlimit_count;
   return more == 0 && !r->has_terminal && !r->is_later && !r->has_listener && !r->has_watch && r->filter == NULL &&
     r->cpu_counter == NULL && r->landlock_stamp == NULL;

@@ -126,16 +126,16 @@ const char *own_mounts(int is_root) {
 
 const char *stage_mounts(const struct request *request, int idmap) {
   int copies[MAX_STAGED];
-  int is_wrapped = request->wrapper_count > 0;
-  if (is_wrapped && mkdir(STAGING, 0711) != 0 && errno != EEXIST) return "the staging directory cannot be made";
+  int is_placed = request->wrapper_count > 0 || request->is_gate;
+  if (is_placed && mkdir(STAGING, 0711) != 0 && errno != EEXIST) return "the staging directory cannot be made";
   for (int at = 0; at < request->staged_count; at += 1) {
     copies[at] = detached_copy(&request->staged[at], idmap);
     if (copies[at] < 0) return "a path cannot be given to the tool's user";
   }
-  if (is_wrapped && mount("palyra", STAGING, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711,size=1m") != 0) return "the staging directory cannot be mounted";
+  if (is_placed && mount("palyra", STAGING, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0711,size=1m") != 0) return "the staging directory cannot be mounted";
   for (int at = 0; at < request->staged_count; at += 1) {
     const struct staged_mount *staged = &request->staged[at];
-    int placed = is_wrapped ? put_in_place(copies[at], staged->name) : put_over(copies[at], staged->source);
+    int placed = is_placed ? put_in_place(copies[at], staged->name) : put_over(copies[at], staged->source);
     if (placed != 0) return "a staged path cannot be mounted";
     close(copies[at]);
   }

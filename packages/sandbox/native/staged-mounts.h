@@ -12,8 +12,8 @@ int idmap_namespace(uint32_t uid, uint32_t gid);
  * failed, with errno. */
 const char *own_mounts(int is_root);
 
-/* In a mount namespace of our own: puts what is staged below STAGING, from where bubblewrap takes it; without
- * bubblewrap over itself. NULL, or what failed, with errno. */
+/* In a mount namespace of our own: puts what is staged below STAGING, from where bubblewrap, or a gate, takes
+ * it; of any other tool over itself. NULL, or what failed, with errno. */
 const char *stage_mounts(const struct request *request, int idmap);
 
 #endif

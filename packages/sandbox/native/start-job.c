@@ -128,9 +128,10 @@ static const char *beyond_only(const struct request *request, const struct host 
   if (!host->has_only) return NULL;
   if (request->is_gate) {
     int is_theirs = host->has_gate && request->uid == host->gate_uid && request->gid == host->gate_gid;
-    return is_theirs ? NULL : "this launcher opens no gate for that user";
+    if (!is_theirs) return "this launcher opens no gate for that user";
+  } else if (request->uid != host->only_uid || request->gid != host->only_gid) {
+    return "this launcher works for another user";
   }
-  if (request->uid != host->only_uid || request->gid != host->only_gid) return "this launcher works for another user";
   return request->staged_count > 0 ? "this launcher hands nothing over" : NULL;
 }
 

@@ -3,7 +3,8 @@ import { compare } from './facts/compare.ts';
 import type { ExpectedFacts } from './facts/expected-facts.ts';
 import type { RawFacts } from './facts/raw-facts.ts';
 import { createSender } from './feed-input.ts';
-import type { LaunchPlan, ToolIdentity } from './launch-plan.ts';
+import { type LaunchPlan, STAGING, type ToolIdentity } from './launch-plan.ts';
+import type { GatePlan } from './launcher/encode-request.ts';
 import { CLOSED, type Job, type JobEvents, type Launcher } from './launcher/start-launcher.ts';
 import { GATE_CHANNEL } from './launcher/wire.ts';
 import { SandboxError } from './sandbox-error.ts';
@@ -16,6 +17,11 @@ export interface GateProgram {
   readonly argv: readonly string[];
   /** All that it gets. */
   readonly environment: Readonly<Record<string, string>>;
+  /**
+   * Directories and files that it is read from, those of `argv` among them. Where the gate's user could not reach one, because it
+   * lies in a home for example, root hands it over, read-only and at another place.
+   */
+  readonly readFrom?: readonly string[];
 }
 
 /** One that runs, outside of every sandbox. */
@@ -55,7 +61,7 @@ export function createGates({ launcher, identity, files, logger }: GatesDeps): G
   return {
     numberOf: (gate) => numbers.get(gate),
     open(program) {
-      refuseUnreachable(program, identity, files);
+      const plan = planGate(program, { identity, files, handsOver: launcher.about.only === undefined });
       const opened = Promise.withResolvers<Gate>();
       const ended = Promise.withResolvers<void>();
       const sender = createSender();
@@ -105,22 +111,42 @@ export function createGates({ launcher, identity, files, logger }: GatesDeps): G
         failed: over,
         lost: ({ message }) => over(message === CLOSED ? undefined : message),
       };
-      const job: Job = launcher.startGate(toolOf(program), identity, events);
+      const job: Job = launcher.startGate(plan, events);
       job.allow(OUTPUT_WINDOW);
       return opened.promise;
     },
   };
 }
 
-function toolOf({ argv, environment }: GateProgram): LaunchPlan['tool'] {
+export interface GatePlanning extends Pick<GatesDeps, 'identity' | 'files'> {
+  /** A launcher that works for one user hands nothing of root's over. */
+  readonly handsOver: boolean;
+}
+
+/** Throws `sandbox.unsafe_identity`. */
+export function planGate(
+  { argv, environment, readFrom = [] }: GateProgram,
+  { identity, files, handsOver }: GatePlanning,
+): GatePlan {
+  const hidden = handsOver ? [...outOfReach(readFrom, identity, files)] : [];
+  const staged = hidden.map((source, at) => ({ name: `gate-${at}`, source, readOnly: true, idmap: false }));
+  const words = argv.map((word) => placeOf(word, staged));
+  refuseUnreachable(words, identity, files);
   const variables = { ...environment, NODE_CHANNEL_FD: String(GATE_CHANNEL) };
-  return {
-    path: argv[0] ?? '',
-    argv,
+  const tool = {
+    path: words[0] ?? '',
+    argv: words,
     environment: Object.entries(variables).map(([name, value]) => `${name}=${value}`),
     cwd: '/',
     terminal: undefined,
   };
+  return { tool, identity, staged };
+}
+
+/** Where the gate finds what is handed over to it. */
+function placeOf(word: string, staged: LaunchPlan['staged']): string {
+  const over = staged.find(({ source }) => word === source || word.startsWith(`${source}/`));
+  return over === undefined ? word : `${STAGING}/${over.name}${word.slice(over.source.length)}`;
 }
 
 /** SECURITY: T-42 — of root's launcher it has a user of its own, and that is looked at before it begins, as with any tool. */
@@ -153,7 +179,7 @@ async function findings(
 
 /** Root may read it; the user that it gets may not. */
 function refuseUnreachable(
-  { argv }: GateProgram,
+  argv: readonly string[],
   identity: ToolIdentity | undefined,
   files: Pick<SurveyFiles, 'stat'>,
 ): void {

@@ -57,6 +57,9 @@ export interface ToolIdentity {
   readonly gid: number;
 }
 
+/** Where staged mounts are found, by who runs in the job's own mount namespace. */
+export const STAGING = '/run/palyra';
+
 export interface StagedMount {
   /** One path segment. */
   readonly name: string;

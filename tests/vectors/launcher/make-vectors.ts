@@ -24,8 +24,9 @@ export function launcherVectors(): ReadonlyMap<string, Buffer> {
     ['tier-c-waiting.bin', encodeRequest(tierC(ROOT), { stdin: true, toolLaterMs: 60_000 })],
     ['tier-c-way-out.bin', encodeRequest(tierC(ROOT, undefined, { wayOut: true }), { stdin: false })],
     ['tier-c-way-out-waiting.bin', encodeRequest(tierC(ORDINARY, undefined, { wayOut: true }), { stdin: true, toolLaterMs: 60_000 })],
-    ['gate-root.bin', encodeGate(GATE, ROOT.identity)],
-    ['gate-ordinary-user.bin', encodeGate(GATE, undefined)],
+    ['gate-root.bin', encodeGate({ tool: GATE, identity: ROOT.identity, staged: [] })],
+    ['gate-handed-over.bin', encodeGate({ tool: GATE, identity: ROOT.identity, staged: [GATE_CODE] })],
+    ['gate-ordinary-user.bin', encodeGate({ tool: GATE, identity: undefined, staged: [] })],
     // Not a request: what comes with the word to one that waits.
     ['word-tool.bin', encodeTool(tierC(ROOT).tool, { stdin: false })],
     ['word-tool-with-input.bin', encodeTool(tierC(ORDINARY).tool, { stdin: true })],
@@ -109,6 +110,13 @@ const GATE: LaunchPlan['tool'] = {
   environment: ['NODE_CHANNEL_FD=7'],
   cwd: '/',
   terminal: undefined,
+};
+
+const GATE_CODE: LaunchPlan['staged'][number] = {
+  name: 'gate-0',
+  source: '/root/palyra',
+  readOnly: true,
+  idmap: false,
 };
 
 function smallFile(at: number): HostSurvey['systemFiles'][number] {

@@ -102,9 +102,9 @@ static void check_tool(void) {
 /* No sandbox, no limits, and no tool's anything. */
 static void check_gate(void) {
   check_tool();
-  int more = request.wrapper_count + request.rlimit_count + request.tmpfs_count + request.bound_count + request.staged_count +
-    request.cgroup_count + request.cgroup_file_count + request.data_count + request.landlock_count;
+  int more = request.wrapper_count + request.rlimit_count + request.tmpfs_count + request.bound_count + request.cgroup_count + request.cgroup_file_count + request.data_count + request.landlock_count;
   check(more == 0 && !request.has_terminal && !request.is_later && !request.has_listener, "a gate is more than a program");
+  for (int at = 0; at < request.staged_count; at += 1) check(request.staged[at].flags == STAGED_READ_ONLY, "a gate could write");
   check(request.filter == NULL && request.wall_ms == 0 && request.output_bytes == 0, "a gate has limits");
 }
 
@@ -144,8 +144,7 @@ static void check_word(int is_later) {
   check(!request.has_listener && !request.is_gate, "a word changes the sandbox");
   check_list(request.args, request.arg_count, MAX_ARGS);
   check_list(request.env, request.env_count, MAX_ENV);
-  int more = request.wrapper_count + request.rlimit_count + request.tmpfs_count + request.bound_count + request.staged_count +
-    request.cgroup_count + request.cgroup_file_count + request.data_count + request.landlock_count;
+  int more = request.wrapper_count + request.rlimit_count + request.tmpfs_count + request.bound_count + request.cgroup_count + request.cgroup_file_count + request.data_count + request.landlock_count;
   check(more == 0 && !request.has_identity && !request.has_terminal && !request.is_later, "a word changes the sandbox");
   check(request.cpu_counter == NULL && request.filter == NULL && request.landlock_stamp == NULL, "a word changes the sandbox");
   check(request.wall_ms == 0 && request.idle_ms == 0 && request.output_bytes == 0 && request.cpu_ms == 0, "a word changes limits");

@@ -185,7 +185,7 @@ test('a listener is asked for at the start, and where it goes is said with the w
 
 test('a gate is a program, whose it is, and nothing else', () => {
   const tags = (identity: LaunchPlan['identity']) =>
-    (decodeItems(encodeGate(PLAN.tool, identity)) ?? []).map(({ tag }) => tag);
+    (decodeItems(encodeGate({ tool: PLAN.tool, identity, staged: [] })) ?? []).map(({ tag }) => tag);
   const program = itemsOf(PLAN, false)
     .slice(0, 5)
     .map(([tag]) => tag);

@@ -28,9 +28,7 @@ export function encodeRequest(plan: LaunchPlan, { stdin, toolLaterMs }: RequestO
     ...plan.expected.bound.map(({ path }) => text(START_ITEM.bound, path)),
     ...wrapper.map((argument) => text(START_ITEM.wrapperArgument, argument)),
     ...(identity === undefined ? [] : [pair(START_ITEM.identity, identity.uid, identity.gid)]),
-    ...plan.staged.map(({ name, source, readOnly, idmap }) =>
-      flagged(START_ITEM.staged, (readOnly ? 1 : 0) | (idmap ? 2 : 0), `${name}\0${source}`),
-    ),
+    ...plan.staged.map(staged),
     ...plan.cgroups.flatMap(cgroup),
     ...plan.data.map(({ fd, bytes }) => data(fd, bytes)),
     ...(plan.filter === undefined ? [] : [{ tag: START_ITEM.filter, bytes: Buffer.from(plan.filter) }]),
@@ -46,11 +44,14 @@ export function encodeRequest(plan: LaunchPlan, { stdin, toolLaterMs }: RequestO
   ]);
 }
 
-/** The payload that asks for a gate: a program outside of every sandbox, which is given listeners. */
-export function encodeGate(tool: LaunchPlan['tool'], identity: LaunchPlan['identity']): Buffer {
+/** A program outside of every sandbox, which is given listeners. */
+export type GatePlan = Pick<LaunchPlan, 'tool' | 'identity' | 'staged'>;
+
+export function encodeGate({ tool, identity, staged: handedOver }: GatePlan): Buffer {
   return encodeItems([
     ...toolItems(tool),
     ...(identity === undefined ? [] : [pair(START_ITEM.identity, identity.uid, identity.gid)]),
+    ...handedOver.map(staged),
     STDIN,
     { tag: START_ITEM.gate, bytes: NOTHING },
   ]);
@@ -84,6 +85,10 @@ function labelled({ gate, label }: NamedWayOut): Item {
   bytes.writeUInt32LE(gate, 0);
   bytes.write(label, 4);
   return { tag: START_ITEM.wayOut, bytes };
+}
+
+function staged({ name, source, readOnly, idmap }: LaunchPlan['staged'][number]): Item {
+  return flagged(START_ITEM.staged, (readOnly ? 1 : 0) | (idmap ? 2 : 0), `${name}\0${source}`);
 }
 
 function toolItems(tool: LaunchPlan['tool']): readonly Item[] {

@@ -9,6 +9,7 @@ import {
   encodeGate,
   encodeRequest,
   encodeWord,
+  type GatePlan,
   type RequestOptions,
   terminalSize,
   type Word,
@@ -22,7 +23,7 @@ export interface Launcher {
   /** Events come in order: perhaps `facts`, any output, then `ended` or `failed`, once. Throws `sandbox.launcher_failed`. */
   start(plan: LaunchPlan, events: JobEvents, options?: Partial<RequestOptions>): Job;
   /** The same for a program outside of every sandbox, to which listeners are passed. It keeps no process alive. */
-  startGate(tool: LaunchPlan['tool'], identity: ToolIdentity | undefined, events: JobEvents): Job;
+  startGate(plan: GatePlan, events: JobEvents): Job;
   /** Ends every job and the launcher, and waits until it is gone. */
   close(): Promise<void>;
 }
@@ -163,7 +164,7 @@ export async function startLauncher({ program, only, gate, logger }: LauncherOpt
       const awaitedIn = options.toolLaterMs === undefined ? 'always' : 'from_word';
       return begin(events, encodeRequest(plan, { stdin, ...options }), awaitedIn);
     },
-    startGate: (tool, identity, events) => begin(events, encodeGate(tool, identity), 'until_word'),
+    startGate: (plan, events) => begin(events, encodeGate(plan), 'until_word'),
     async close() {
       reference(child, control);
       // It is gone when all of its streams are: without this a process that waits for nothing else would not wait for it.

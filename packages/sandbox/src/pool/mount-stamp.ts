@@ -1,4 +1,4 @@
-import type { LaunchPlan } from '../launch-plan.ts';
+import { type LaunchPlan, STAGING } from '../launch-plan.ts';
 
 /** What tells whether the mounts of a sandbox that waits are still those of its plan. */
 export interface MountStamp {
@@ -29,11 +29,12 @@ export function isStillThere({ sources, identities }: MountStamp, files: StampFi
 }
 
 const GONE = 'gone';
-const STAGING = '/run/palyra/';
 const BINDS: ReadonlySet<string> = new Set(['--bind', '--ro-bind', '--bind-try', '--ro-bind-try', '--dev-bind']);
 
 /** By where they are on the host: what is staged is known to bubblewrap by another name. */
 function sourcesOf({ wrapper = [], staged }: LaunchPlan): readonly string[] {
   const bound = wrapper.filter((_, at) => BINDS.has(wrapper[at - 1] ?? ''));
-  return [...new Set([...bound.filter((path) => !path.startsWith(STAGING)), ...staged.map(({ source }) => source)])];
+  return [
+    ...new Set([...bound.filter((path) => !path.startsWith(`${STAGING}/`)), ...staged.map(({ source }) => source)]),
+  ];
 }

@@ -1,6 +1,6 @@
 import type { SandboxCommand } from '../../command.ts';
 import type { ExpectedMount } from '../../facts/expected-facts.ts';
-import type { LaunchPlan, StagedMount } from '../../launch-plan.ts';
+import { type LaunchPlan, STAGING, type StagedMount } from '../../launch-plan.ts';
 import type { Limits, SandboxProfile } from '../../profile.ts';
 import type { ProtectionMount } from '../../protect/plan-protection.ts';
 import { seccompProgram } from '../../seccomp/filter.ts';
@@ -15,7 +15,6 @@ export const BUBBLEWRAP_EXECUTOR = 'sandbox_tier_c_linux_bubblewrap';
 const STAGE_PROGRAM = '/proc/self/fd/5';
 const SECCOMP_FD = 10;
 const FIRST_FILE_FD = 11;
-const STAGING = '/run/palyra';
 
 /** The box, from command and profile alone: same in, same out. */
 export function planBubblewrap(
