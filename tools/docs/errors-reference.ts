@@ -1,6 +1,7 @@
 import { APPROVAL_ERRORS, APPROVAL_REFUSALS } from '@palyra/approvals';
 import { CLIENT_ERRORS } from '@palyra/client';
 import { CONFIG_ERRORS } from '@palyra/config';
+import { EGRESS_DENIALS, EGRESS_ERRORS } from '@palyra/egress';
 import { GATEWAY_ERRORS } from '@palyra/gateway';
 import { IDENTITY_ERRORS, IDENTITY_REFUSALS, PAIRING_ERRORS } from '@palyra/identity';
 import { JOURNAL_ERRORS } from '@palyra/journal';
@@ -26,6 +27,8 @@ const TABLES: readonly (readonly [title: string, about: string, codes: Readonly<
     prefixed('approvals', APPROVAL_REFUSALS),
   ],
   ['The sandbox', 'Of commands.', SANDBOX_ERRORS],
+  ['Hosts and the proxy', 'Of rules about hosts, and of the way out.', EGRESS_ERRORS],
+  ['Connections that are not made', 'What a tool is told, and what is recorded.', EGRESS_DENIALS],
   ['Policies', 'Of Cedar files and requests.', POLICY_ERRORS],
   ['The journal', 'Of the signed record.', JOURNAL_ERRORS],
   ['Identity', 'Of certificates, devices and tokens.', IDENTITY_ERRORS],

@@ -1,0 +1,81 @@
+import type { Clock, Logger } from '@palyra/primitives';
+import { callOrder, fetchOrder } from './call-order.ts';
+import type { EgressCall } from './egress-call.ts';
+import { EgressError } from './egress-error.ts';
+import type { FetchRequest, FetchResult } from './fetch-request.ts';
+import { createProxyLink, type GateLink, type OpenedEgress, type ProxyLink } from './proxy-link.ts';
+
+export type { GateLink, OpenedEgress } from './proxy-link.ts';
+
+export interface EgressDeps<Gate extends GateLink> {
+  /** Starts `proxyProgram()`. */
+  openGate(): Promise<Gate>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+export interface Egress<Gate extends GateLink = GateLink> {
+  /** Before the sandbox starts. Throws `EgressError`: `egress.gate_failed`, `egress.bad_call`, `egress.bad_range`, `egress.closed`. */
+  open(call: EgressCall): Promise<OpenedEgress<Gate>>;
+  /** One HTTP request by the daemon itself under the same rules, through the same proxy. Throws as `open` does. */
+  fetch(call: EgressCall, request: FetchRequest): Promise<FetchResult>;
+  /** Ends the proxy, and with it every connection. */
+  close(): Promise<void>;
+}
+
+/** The proxy is started with the first call that needs it, and started again when it has died. */
+export function createEgress<Gate extends GateLink>(deps: EgressDeps<Gate>): Egress<Gate> {
+  let running: Promise<ProxyLink<Gate>> | undefined;
+  let isClosed = false;
+
+  function link(): Promise<ProxyLink<Gate>> {
+    if (isClosed) return Promise.reject(closedError());
+    if (running !== undefined) return running;
+    const starting = start();
+    running = starting;
+    const forget = (): void => {
+      if (running === starting) running = undefined;
+    };
+    starting.then(({ gate }) => gate.ended.then(forget, forget), forget);
+    return starting;
+  }
+
+  async function start(): Promise<ProxyLink<Gate>> {
+    try {
+      return createProxyLink(await deps.openGate(), deps);
+    } catch (cause) {
+      throw new EgressError('egress.gate_failed', 'The proxy does not start, so there is no way out.', {
+        fix: 'Look at the log of palyrad; commands without network still run.',
+        cause,
+      });
+    }
+  }
+
+  async function open(call: EgressCall): Promise<OpenedEgress<Gate>> {
+    const order = callOrder(call);
+    return (await link()).open(order, call);
+  }
+
+  return {
+    open,
+    async fetch(call, request) {
+      const order = fetchOrder(request);
+      const proxy = await link();
+      const opened = await proxy.open(callOrder(call), call);
+      try {
+        return await proxy.fetch(call.label, order, request);
+      } finally {
+        await opened.close();
+      }
+    },
+    async close() {
+      isClosed = true;
+      const proxy = await running?.catch(() => undefined);
+      await proxy?.gate.close();
+    },
+  };
+}
+
+function closedError(): EgressError {
+  return new EgressError('egress.closed', 'Egress is closed.', { fix: 'Start palyrad again.' });
+}

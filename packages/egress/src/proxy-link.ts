@@ -1,0 +1,269 @@
+import { type Clock, type Logger, reveal } from '@palyra/primitives';
+import { isHeader } from './call-order.ts';
+import { denial } from './denial.ts';
+import type { AskAnswer, ConnectionAttempt, EgressCall } from './egress-call.ts';
+import { EgressError } from './egress-error.ts';
+import type { FetchRequest, FetchResult } from './fetch-request.ts';
+import type { Target } from './hosts/target.ts';
+import { bytesFrame, createFrameReader, type Frame, jsonFrame, PIECE_BYTES } from './wire/frames.ts';
+import { type CallOrder, type FetchOrder, type FromProxy, readFromProxy, type ToProxy } from './wire/messages.ts';
+
+/** A running proxy, as the sandbox's `Gate` is one. */
+export interface GateLink {
+  /** To its stdin, with back-pressure. */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Its stdout. */
+  onOutput(listener: (bytes: Uint8Array) => void): void;
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface OpenedEgress<Gate extends GateLink = GateLink> {
+  /** For the sandbox: `wayOut: { gate, label }`. */
+  readonly gate: Gate;
+  readonly label: string;
+  /** PEM to be trusted inside the sandbox, when `terminate` names a host. */
+  readonly caPem: string | undefined;
+  /** As far as is known now. */
+  attempts(): readonly ConnectionAttempt[];
+  /** Ends every connection of the call; then all attempts are known. Closing twice is fine. */
+  close(): Promise<readonly ConnectionAttempt[]>;
+}
+
+/** palyrad's end of the wire to one running proxy. */
+export interface ProxyLink<Gate extends GateLink> {
+  readonly gate: Gate;
+  /** Throws `EgressError`. */
+  open(order: CallOrder, call: EgressCall): Promise<OpenedEgress<Gate>>;
+  fetch(label: string, order: FetchOrder, request: FetchRequest): Promise<FetchResult>;
+}
+
+interface OpenCall {
+  readonly call: EgressCall;
+  readonly attempts: Map<number, ConnectionAttempt>;
+  opened(caPem: string | undefined): void;
+  failed(error: EgressError): void;
+  closed(): void;
+}
+
+interface OpenFetch {
+  readonly pieces: Uint8Array[];
+  done(result: FetchResult): void;
+  failed(error: EgressError): void;
+}
+
+interface LinkDeps {
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clock }: LinkDeps): ProxyLink<Gate> {
+  const calls = new Map<string, OpenCall>();
+  const fetches = new Map<number, OpenFetch>();
+  const questions = new Map<number, AbortController>();
+  let isGone = false;
+  let lastFetch = 0;
+
+  // A write that fails is the end of the proxy, which is told by `ended`.
+  const say = (message: ToProxy): void => void gate.write(jsonFrame(message)).catch(() => {});
+
+  function die(): void {
+    if (isGone) return;
+    isGone = true;
+    for (const question of questions.values()) question.abort();
+    for (const call of calls.values()) {
+      call.failed(diedError());
+      endOpenAttempts(call, clock.now());
+      call.closed();
+    }
+    for (const fetch of fetches.values()) fetch.failed(diedError());
+    calls.clear();
+    fetches.clear();
+  }
+
+  async function ask(id: number, call: EgressCall, target: Target): Promise<void> {
+    const withdrawn = new AbortController();
+    questions.set(id, withdrawn);
+    let answer: AskAnswer;
+    try {
+      answer = (await call.ask?.(target, withdrawn.signal)) ?? refusal(target);
+    } catch (error) {
+      // SECURITY: T-22 — no answer is a no.
+      if (!withdrawn.signal.aborted) logger.warn({ error, host: target.host }, 'nobody could be asked about a host');
+      answer = refusal(target);
+    }
+    questions.delete(id);
+    say({ say: 'answer', id, answer });
+  }
+
+  async function giveCredential(id: number, call: EgressCall, target: Target): Promise<void> {
+    try {
+      const binding = await call.credential?.(target);
+      const headers = Object.entries(binding?.headers ?? {}).map(([name, secret]) => [name, reveal(secret)] as const);
+      // SECURITY: T-24, T-25 — a secret with a line end in it would write headers of its own; it is not said which one.
+      if (!headers.every(isHeader)) throw new EgressError('egress.bad_call', 'A credential cannot stand in a header.');
+      say({ say: 'credential', id, headers: headers.length === 0 ? 'none' : headers });
+    } catch (error) {
+      logger.warn({ error, host: target.host }, 'a credential was not to be had, and its request is refused');
+      say({ say: 'credential', id, headers: 'failed' });
+    }
+  }
+
+  function hearAttempt({ attempts, call }: OpenCall, attempt: ConnectionAttempt): void {
+    attempts.set(attempt.number, attempt);
+    try {
+      call.onAttempt?.(attempt);
+    } catch (error) {
+      // A fault of whoever listens is not the proxy's.
+      logger.error({ error }, 'a connection attempt could not be told');
+    }
+  }
+
+  function hearMessage(message: FromProxy): void {
+    const open = 'label' in message ? calls.get(message.label) : undefined;
+    switch (message.say) {
+      case 'opened':
+        open?.opened(message.caPem);
+        return;
+      case 'not_opened':
+        open?.failed(new EgressError('egress.bad_call', message.message, { fix: 'Look at the settings of egress.' }));
+        return;
+      case 'closed':
+        open?.closed();
+        return;
+      case 'ask':
+        if (open !== undefined) void ask(message.id, open.call, message.target);
+        return;
+      case 'withdraw':
+        questions.get(message.id)?.abort();
+        return;
+      case 'credential':
+        if (open !== undefined) void giveCredential(message.id, open.call, message.target);
+        return;
+      case 'attempt':
+        if (open !== undefined) hearAttempt(open, message.attempt);
+        return;
+      case 'fetched':
+        hearFetched(message);
+    }
+  }
+
+  function hearFetched({ id, end }: Extract<FromProxy, { say: 'fetched' }>): void {
+    const fetch = fetches.get(id);
+    fetches.delete(id);
+    const body = Buffer.concat(fetch?.pieces ?? []);
+    fetch?.done(end.kind === 'response' ? { ...end, body } : end);
+  }
+
+  function hear(frame: Frame): void {
+    if (frame.kind === 'bytes') {
+      fetches.get(frame.id)?.pieces.push(frame.bytes);
+      return;
+    }
+    const message = readFromProxy(frame.value);
+    if (message === undefined) throw new Error('The proxy said what it cannot mean.');
+    hearMessage(message);
+  }
+
+  const read = createFrameReader();
+  gate.onOutput((bytes) => {
+    if (isGone) return;
+    try {
+      for (const frame of read(bytes)) hear(frame);
+    } catch (error) {
+      // SECURITY: T-22 — a proxy that talks nonsense has been taken over, or is broken: it is ended, and its calls with it.
+      logger.error({ error }, 'the egress proxy is not understood and is ended');
+      die();
+      void gate.close();
+    }
+  });
+  gate.ended.then(die, die);
+
+  return {
+    gate,
+    open: (order, call) => {
+      if (isGone) return Promise.reject(diedError());
+      return openCall(order, call);
+    },
+    fetch(label, order, { body = new Uint8Array(), signal }) {
+      if (isGone) return Promise.reject(diedError());
+      lastFetch += 1;
+      const id = lastFetch;
+      return new Promise((resolve, reject) => {
+        const abort = (): void => say({ say: 'abort', id });
+        const settle = (): void => signal?.removeEventListener('abort', abort);
+        fetches.set(id, {
+          pieces: [],
+          done(result) {
+            settle();
+            resolve(result);
+          },
+          failed(error) {
+            settle();
+            reject(error);
+          },
+        });
+        say({ say: 'fetch', id, label, request: order });
+        for (let at = 0; at < body.length; at += PIECE_BYTES) {
+          void gate.write(bytesFrame(id, body.subarray(at, at + PIECE_BYTES))).catch(() => {});
+        }
+        if (signal?.aborted) abort();
+        else signal?.addEventListener('abort', abort);
+      });
+    },
+  };
+
+  function openCall(order: CallOrder, call: EgressCall): Promise<OpenedEgress<Gate>> {
+    const { label } = order;
+    if (calls.has(label)) return Promise.reject(new EgressError('egress.bad_call', 'This label is taken.'));
+    const attempts = new Map<number, ConnectionAttempt>();
+    const list = (): readonly ConnectionAttempt[] =>
+      [...attempts.values()].toSorted((one, other) => one.number - other.number);
+    const over = Promise.withResolvers<void>();
+    return new Promise((resolve, reject) => {
+      const close = async (): Promise<readonly ConnectionAttempt[]> => {
+        if (calls.has(label)) say({ say: 'close', label });
+        await over.promise;
+        return list();
+      };
+      calls.set(label, {
+        call,
+        attempts,
+        opened: (caPem) => resolve({ gate, label, caPem, attempts: list, close }),
+        failed(error) {
+          calls.delete(label);
+          reject(error);
+        },
+        closed() {
+          calls.delete(label);
+          over.resolve();
+        },
+      });
+      say({ say: 'open', call: order });
+    });
+  }
+}
+
+/** What was under way when the proxy died ended then, and nobody knows more about it. */
+function endOpenAttempts({ attempts, call }: OpenCall, now: number): void {
+  for (const attempt of attempts.values()) {
+    if (attempt.endedAt !== undefined) continue;
+    const ended = {
+      ...attempt,
+      endedAt: now,
+      denial: denial('egress.not_reached', attempt, { detail: 'the proxy ended' }),
+    };
+    attempts.set(attempt.number, ended);
+    call.onAttempt?.(ended);
+  }
+}
+
+function refusal(target: Target): AskAnswer {
+  return { kind: 'denied', denial: denial('egress.denied', target) };
+}
+
+function diedError(): EgressError {
+  return new EgressError('egress.gate_failed', 'The proxy has ended, and with it every connection.', {
+    fix: 'Try again: it is started anew.',
+  });
+}

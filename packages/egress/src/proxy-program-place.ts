@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url';
+import { entryUrl } from '@palyra/primitives/bare';
+
+export interface ProxyProgram {
+  readonly argv: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** What the sandbox starts as a gate. */
+export function proxyProgram(): ProxyProgram {
+  const program = fileURLToPath(entryUrl(import.meta.url, './proxy/proxy-program'));
+  const sources = program.endsWith('.ts') ? ['--conditions=palyra-source'] : [];
+  // SECURITY: T-40 — whoever has its uid may send it signals, and this one opens a debugger to everybody on the machine.
+  const flags = ['--disable-sigusr1', '--disable-warning=ExperimentalWarning', ...sources];
+  // SECURITY: T-19 — nothing of the daemon's environment: a proxy variable there would lead ours elsewhere.
+  return { argv: [process.execPath, ...flags, program], environment: {} };
+}
