@@ -1,9 +1,11 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, lstatSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { removeOrdinaryUser } from '@palyra/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandboxProfile } from '../sandbox-profile.ts';
 import { type ServicePlace, startServicePlace } from '../service/service-place.ts';
+import { type StandIn, standIn } from './network-house.ts';
 
 const IS_ROOT = process.geteuid?.() === 0;
 const SOMEBODY_ELSE = 64_322;
@@ -18,12 +20,19 @@ interface Called {
 
 describe.runIf(IS_ROOT)('palyrad with a user of its own, for somebody else’s workspace [needs: root]', () => {
   let place: ServicePlace;
+  let web: StandIn;
   beforeAll(async () => {
-    place = await startServicePlace();
-    // So that the worker that reads is there before the first test, and stays: what a test starts, it ends.
+    web = await standIn();
+    const toml = `[egress]\nhosts = "web.example=127.0.0.1"\nprivate_ranges = "127.0.0.1:${web.port}"`;
+    place = await startServicePlace({ toml });
+    // So that the worker that reads, and the proxy, are there before the first test, and stay: what a test starts, it ends.
     await call('fs.list', { path: '.' });
+    await call('process.run', { argv: ['true'] });
   });
-  afterAll(() => place.close());
+  afterAll(async () => {
+    await place.close();
+    await web[Symbol.asyncDispose]();
+  });
 
   const call = (tool: string, input: object) => place.tell<Called>({ act: 'call', tool: `palyra.${tool}`, input });
   const text = (path: string) => readFileSync(join(place.workspace, path), 'utf8');
@@ -39,6 +48,11 @@ describe.runIf(IS_ROOT)('palyrad with a user of its own, for somebody else’s w
     const { outcome } = await call('process.run', { argv: ['sh', '-c', 'cat seen.txt && touch made'] });
     expect(outcome).toMatchObject({ kind: 'completed', stdout: 'seen\n' });
     expect(ownerOf('made')).toBe(place.ownerUid);
+  });
+
+  test('and reaches a host that was allowed while it waited, through the proxy', async () => {
+    const { outcome } = await call('process.run', { argv: ['curl', '-sS', `http://web.example:${web.port}/`] });
+    expect(outcome).toMatchObject({ kind: 'completed', stdout: `hello from web.example:${web.port}` });
   });
 
   test('files are read, listed, searched, written and patched, and all of it is undone', async () => {
@@ -77,6 +91,17 @@ describe.runIf(IS_ROOT)('palyrad with a user of its own, for somebody else’s w
     });
     expect(text('AGENTS.md')).toBe('mine\n');
     expect(lstatSync(join(place.state, 'kept')).uid).toBe(place.ownerUid);
+  });
+
+  test('a command has a way out, through a gate that is neither palyrad’s nor the owner’s nor root’s', async () => {
+    const gate = join(place.base, 'label-gate.mjs');
+    copyFileSync(fileURLToPath(new URL('../attack/programs/label-gate.mjs', import.meta.url)), gate);
+    const profile = sandboxProfile(place.workspace, { egress: { mode: 'strict', hosts: ['example.test:80'] } });
+    const command = { argv: ['curl', '-sS', 'http://example.test/'] };
+    const answer = await place.tell<{ said: string }>({ act: 'way_out', gate, command, profile });
+    expect(answer).toMatchObject({ kind: 'completed', stdout: 'service', listener: 'passed' });
+    const uid = Number(/ready \d+ (\d+)/.exec(answer.said)?.[1]);
+    expect([0, place.ownerUid, place.daemonUid]).not.toContain(uid);
   });
 
   test('a script of the workspace is bound to its bytes', async () => {

@@ -13,6 +13,8 @@ export interface ServiceSettings {
   readonly workspace: string;
   readonly daemon: { readonly uid: number; readonly gid: number };
   readonly owner: { readonly uid: number; readonly gid: number; readonly home: string };
+  /** palyra.toml. */
+  readonly toml: string;
 }
 
 export type ServiceOrder =
@@ -23,6 +25,13 @@ export type ServiceOrder =
       readonly command: SandboxCommand;
       readonly profile: SandboxProfile;
       readonly isBound: boolean;
+    }
+  /** With a gate of the label-gate program, which is closed afterwards; what the gate said comes along. */
+  | {
+      readonly act: 'way_out';
+      readonly gate: string;
+      readonly command: SandboxCommand;
+      readonly profile: SandboxProfile;
     }
   | { readonly act: 'read'; readonly path: string }
   /** Every way back that there is. */
@@ -67,7 +76,7 @@ const daemon = await composeDaemon({
   home,
   operator,
   sandbox,
-  config: parseConfig('', 'palyra.toml').config,
+  config: parseConfig(settings.toml, 'palyra.toml').config,
   verify: credentials.verify,
   log: { level: 'error' },
 });
@@ -113,6 +122,17 @@ async function runCommand(command: SandboxCommand, profile: SandboxProfile, isBo
   return { ...result, output: { stdout: text(result.output.stdout), stderr: text(result.output.stderr) } };
 }
 
+async function runWithWayOut({ gate: program, command, profile }: Extract<ServiceOrder, { act: 'way_out' }>) {
+  const gate = await sandbox.openGate({ argv: [process.execPath, program], environment: {} });
+  let said = '';
+  gate.onOutput((bytes) => (said += Buffer.from(bytes).toString()));
+  const result = await sandbox.run(command, profile, { wayOut: { gate, label: 'service' } });
+  await gate.write(Buffer.from('forget service\n'));
+  await gate.close();
+  const stdout = 'output' in result ? Buffer.from(result.output.stdout).toString() : '';
+  return { kind: result.kind, stdout, listener: 'facts' in result ? result.facts?.listener : undefined, said };
+}
+
 function waysBack(): readonly string[] {
   const ways: Readonly<Record<string, () => void>> = {
     setuid: () => process.setuid?.(0),
@@ -140,6 +160,8 @@ async function obey(order: ServiceOrder): Promise<unknown> {
       return daemon.changes.undo({ runId: run.id, fileTools: daemon.fileTools });
     case 'run':
       return runCommand(order.command, order.profile, order.isBound);
+    case 'way_out':
+      return runWithWayOut(order);
     case 'read':
       return readFileSync(order.path, 'utf8');
     case 'become_root':
