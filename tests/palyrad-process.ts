@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -108,9 +108,16 @@ export interface RefusedStart {
 }
 
 function spawnOn(home: HomeLayout, { config, arguments: rest = [] }: StartOptions): ChildProcess {
-  if (config !== undefined) writeFileSync(home.configFile, config, { mode: 0o600 });
+  if (config !== undefined || (existsSync(home.root) && !existsSync(home.configFile))) {
+    writeFileSync(home.configFile, withoutProxy(config ?? ''), { mode: 0o600 });
+  }
   const argv = ['--conditions=palyra-source', PROGRAM, '--home', home.root, ...rest];
   return spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] });
+}
+
+/** A proxy that the first command of a test starts would be left behind by it. */
+function withoutProxy(config: string): string {
+  return /\begress\b/.test(config) ? config : `${config}\n[egress]\nunlisted = "deny"\n`;
 }
 
 async function startOn(home: HomeLayout, options: StartOptions, place: AsyncDisposable): Promise<PalyradProcess> {

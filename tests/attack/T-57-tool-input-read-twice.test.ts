@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createCatalog } from '../../packages/gateway/src/catalog/create-catalog.ts';
 import { parseInput } from '../../packages/gateway/src/catalog/parse-input.ts';
 import type { Tool } from '../../packages/gateway/src/catalog/tool.ts';
-import { nameHosts } from '../../packages/gateway/src/tools/named-hosts.ts';
+import { nameNetwork } from '../../packages/gateway/src/connections/named-network.ts';
 import { PROCESS_INPUT } from '../../packages/gateway/src/tools/process-command.ts';
 
 const TOOL = { name: 'palyra.process.run', inputSchema: PROCESS_INPUT };
@@ -48,17 +48,22 @@ test('a tool cannot take the name of another', () => {
 });
 
 test.each([
-  '127.0.0.1',
   '127.1',
   '2130706433',
   '0x7f000001',
   '0177.0.0.1',
-  '[::1]',
+  '１２７.0.0.1',
   '[::ffff:127.0.0.1]',
   '[0:0:0:0:0:ffff:7f00:1]',
+])('%s is an address in disguise, and taken from nobody', (written) => {
+  expect(nameNetwork([written], [])).toMatchObject({ kind: 'malformed', at: 0 });
+});
+
+test.each([
+  '127.0.0.1',
+  '[::1]',
   'LOCALHOST.',
   'x.localhost',
-  '１２７.0.0.1',
   '169.254.169.254:80',
   '[fd00:ec2::254]',
   'metadata.google.internal',
@@ -66,7 +71,7 @@ test.each([
   '100.100.100.200',
   'intranet',
 ])('%s is known to be no public host, however it is written', (written) => {
-  const named = nameHosts([written]);
+  const named = nameNetwork([written], []);
   expect(named).toMatchObject({ kind: 'named', privateHosts: [expect.any(String)] });
 });
 
@@ -74,9 +79,9 @@ test.each([
   'evil.example#ok.example',
   'ok.example@evil.example',
   'evil.example/ok.example',
-  'http://evil.example',
+  'ftp://evil.example',
   'ok.example\\evil',
   'a%2eb',
 ])('%s is no host', (written) => {
-  expect(nameHosts([written])).toEqual({ kind: 'malformed', at: 0 });
+  expect(nameNetwork([written], [])).toMatchObject({ kind: 'malformed', at: 0 });
 });

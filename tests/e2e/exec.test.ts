@@ -135,7 +135,7 @@ describe('in a terminal', () => {
     expect(exit).toBe(0);
     expect(out).toContain('24 80');
     expect(out).toContain('yes');
-    expect(out).toMatch(/palyra · in the box · .* · no network · receipt [0-9A-Z]{6}/);
+    expect(out).toMatch(/palyra · in the box · .* · no connections · receipt [0-9A-Z]{6}/);
   });
 });
 

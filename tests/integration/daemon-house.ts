@@ -41,7 +41,8 @@ export async function openDaemonHouse(options: Partial<DaemonOptions> = {}): Pro
   const home = homeLayout(join(base, 'home'));
   const all: DaemonOptions = {
     home,
-    config: parseConfig('', 'palyra.toml').config,
+    // Nothing that a test of something else runs wants a proxy beside it.
+    config: parseConfig('[egress]\nunlisted = "deny"', 'palyra.toml').config,
     operator: { path: '/usr/bin:/bin', home: join(base, 'operator'), palyraHome: home.root, environment: {} },
     verify: credentials.verify,
     log: { level: 'silent' },

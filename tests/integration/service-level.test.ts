@@ -5,6 +5,7 @@ import { removeOrdinaryUser } from '@palyra/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandboxProfile } from '../sandbox-profile.ts';
 import { type ServicePlace, startServicePlace } from '../service/service-place.ts';
+import { type StandIn, standIn } from './network-house.ts';
 
 const IS_ROOT = process.geteuid?.() === 0;
 const SOMEBODY_ELSE = 64_322;
@@ -19,12 +20,19 @@ interface Called {
 
 describe.runIf(IS_ROOT)('palyrad with a user of its own, for somebody else’s workspace [needs: root]', () => {
   let place: ServicePlace;
+  let web: StandIn;
   beforeAll(async () => {
-    place = await startServicePlace();
-    // So that the worker that reads is there before the first test, and stays: what a test starts, it ends.
+    web = await standIn();
+    const toml = `[egress]\nhosts = "web.example=127.0.0.1"\nprivate_ranges = "127.0.0.1:${web.port}"`;
+    place = await startServicePlace({ toml });
+    // So that the worker that reads, and the proxy, are there before the first test, and stay: what a test starts, it ends.
     await call('fs.list', { path: '.' });
+    await call('process.run', { argv: ['true'] });
   });
-  afterAll(() => place.close());
+  afterAll(async () => {
+    await place.close();
+    await web[Symbol.asyncDispose]();
+  });
 
   const call = (tool: string, input: object) => place.tell<Called>({ act: 'call', tool: `palyra.${tool}`, input });
   const text = (path: string) => readFileSync(join(place.workspace, path), 'utf8');
@@ -40,6 +48,11 @@ describe.runIf(IS_ROOT)('palyrad with a user of its own, for somebody else’s w
     const { outcome } = await call('process.run', { argv: ['sh', '-c', 'cat seen.txt && touch made'] });
     expect(outcome).toMatchObject({ kind: 'completed', stdout: 'seen\n' });
     expect(ownerOf('made')).toBe(place.ownerUid);
+  });
+
+  test('and reaches a host that was allowed while it waited, through the proxy', async () => {
+    const { outcome } = await call('process.run', { argv: ['curl', '-sS', `http://web.example:${web.port}/`] });
+    expect(outcome).toMatchObject({ kind: 'completed', stdout: `hello from web.example:${web.port}` });
   });
 
   test('files are read, listed, searched, written and patched, and all of it is undone', async () => {

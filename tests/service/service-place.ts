@@ -40,6 +40,8 @@ export interface ServicePlace extends ServiceFacts {
 export interface ServicePlaceOptions {
   /** A program that does something to itself and then becomes palyrad. */
   readonly through?: readonly string[];
+  /** palyra.toml; without a proxy unless told. */
+  readonly toml?: string;
   /** Before it starts. */
   prepare?(settings: ServiceSettings): void;
 }
@@ -48,7 +50,11 @@ const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 const PROGRAM = 'tests/service/service-program.ts';
 
 /** Throws the code when it refuses to start. */
-export async function startServicePlace({ through = [], prepare }: ServicePlaceOptions = {}): Promise<ServicePlace> {
+export async function startServicePlace({
+  through = [],
+  prepare,
+  toml = '[egress]\nunlisted = "deny"',
+}: ServicePlaceOptions = {}): Promise<ServicePlace> {
   const { checkout } = await ordinaryUser();
   await copyIntoCheckout(CHECKOUT, checkout, PROGRAM);
   const base = mkdtempSync('/tmp/palyra-service-');
@@ -61,6 +67,7 @@ export async function startServicePlace({ through = [], prepare }: ServicePlaceO
     workspace,
     daemon: { uid: daemonUid, gid: daemonUid },
     owner: { uid: ownerUid, gid: ownerUid, home },
+    toml,
   };
   prepare?.(settings);
   const node = [join(checkout, 'bin/node'), '--conditions=palyra-source', join(checkout, PROGRAM)];

@@ -13,6 +13,8 @@ export interface ServiceSettings {
   readonly workspace: string;
   readonly daemon: { readonly uid: number; readonly gid: number };
   readonly owner: { readonly uid: number; readonly gid: number; readonly home: string };
+  /** palyra.toml. */
+  readonly toml: string;
 }
 
 export type ServiceOrder =
@@ -74,7 +76,7 @@ const daemon = await composeDaemon({
   home,
   operator,
   sandbox,
-  config: parseConfig('', 'palyra.toml').config,
+  config: parseConfig(settings.toml, 'palyra.toml').config,
   verify: credentials.verify,
   log: { level: 'error' },
 });

@@ -4,15 +4,17 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { Decider, VerifySignature } from '@palyra/approvals';
-import { homeLayout, parseConfig } from '@palyra/config';
+import { homeLayout, parseConfig, renderDefaultConfig } from '@palyra/config';
 import { composeDaemon, type Daemon } from '@palyra/daemon';
 import { type Caller, DEFAULT_TOOL_CALL_CONFIG, type Run, type ToolCallResult } from '@palyra/gateway';
 import { type JournalSchema, openJournalKeys, parseActor, verifyHome } from '@palyra/journal';
 import { createIdSource } from '@palyra/primitives';
 import { openForReading } from '@palyra/storage';
+import { type DemoWeb, openDemoWeb } from '../../apps/cli/src/demo/demo-web.ts';
+import { playConnections, type ScriptedAnswer } from './connections.ts';
 import type { Stage } from './stage.ts';
 
-const CALLS = 5;
+const CALLS = 7;
 
 const LOOK_AROUND = `
 cat "$HOME/../operator/.ssh/id" 2>/dev/null || echo 'the key: not there'
@@ -37,9 +39,10 @@ export async function showSession({ home: base, say }: Stage): Promise<void> {
   await mkdir(home.policies, { mode: 0o700 });
   await writeFile(join(home.policies, 'own.cedar'), OWN_RULE, { mode: 0o600 });
   const operator = createOperator();
+  await using web = await openDemoWeb();
   const daemon = await composeDaemon({
     home,
-    config: parseConfig('', 'palyra.toml').config,
+    config: parseConfig(web.settings(renderDefaultConfig()), 'palyra.toml').config,
     operator: {
       path: '/usr/bin:/bin',
       home: join(root, 'operator'),
@@ -52,7 +55,7 @@ export async function showSession({ home: base, say }: Stage): Promise<void> {
   });
   try {
     const run = await daemon.gateway.startRun(AGENT, { workspace: { id: 'project', root: workspace } });
-    await playSession({ daemon, run, operator: operator.decider, say });
+    await playSession({ daemon, run, operator: operator.decider, web, say });
     await run.end();
   } finally {
     await daemon.close();
@@ -73,10 +76,11 @@ interface Play {
   readonly daemon: Daemon;
   readonly run: Run;
   readonly operator: Decider;
+  readonly web: DemoWeb;
   say(line: string): void;
 }
 
-async function playSession({ daemon, run, operator, say }: Play): Promise<void> {
+async function playSession({ daemon, run, operator, web, say }: Play): Promise<void> {
   const began = performance.now();
   const call = (tool: string, input: object) =>
     run.call({ tool: `palyra.${tool}`, input: JSON.stringify(input), agentSays: 'I need it for the task.' });
@@ -119,6 +123,13 @@ async function playSession({ daemon, run, operator, say }: Play): Promise<void> 
   assert.equal(refused.outcome.code, 'gateway.approval_denied');
   tell('a git hook', refused);
 
+  await playConnections({
+    web,
+    curl: (...words) => call('process.run', { argv: ['curl', '-sS', ...words] }),
+    answered,
+    tell,
+  });
+
   const never = await call('fs.search', { pattern: 'password' });
   assert.deepEqual(never.decision.policy_ids, ['no-search']);
   tell('a search, which a rule of the operator forbids', never);
@@ -131,10 +142,6 @@ async function playSession({ daemon, run, operator, say }: Play): Promise<void> 
   assert.equal(over.outcome.code, 'gateway.budget_exhausted');
   tell(`one call more than the ${CALLS} that the run may make`, over);
 }
-
-type ScriptedAnswer =
-  | { readonly decision: 'approve'; readonly scope: 'once' }
-  | { readonly decision: 'deny'; readonly reason: string };
 
 function notAsked(result: ToolCallResult): never {
   throw new Error(`Nobody was asked: ${JSON.stringify(result)}`);

@@ -9,6 +9,7 @@ import {
   type VerifySignature,
 } from '@palyra/approvals';
 import type { Config, HomeLayout } from '@palyra/config';
+import { createEgress, proxyProgram } from '@palyra/egress';
 import {
   type Catalog,
   commitWithJournal,
@@ -26,6 +27,7 @@ import {
   type Gateway,
   type GatewaySchema,
   type KeptChanges,
+  type OperatorNetwork,
   openWorkspaces,
   type Redactor,
   type RememberedRules,
@@ -64,6 +66,7 @@ import { type Database, type DatabaseOptions, holdLock, openDatabase, StorageErr
 import { createFolderLook } from './look-at-folder.ts';
 import { nodeName } from './node-name.ts';
 import { type DaemonIdentity, openIdentity } from './open-identity.ts';
+import { operatorNetwork } from './operator-network.ts';
 import { type CallObserver, type CallWatch, watchCalls } from './watch-calls.ts';
 import { refuseUnheld, workspaceProfile } from './workspace-profile.ts';
 
@@ -101,6 +104,8 @@ export interface Daemon {
   readonly redactor: Redactor;
   readonly changes: KeptChanges;
   readonly fileTools: FileTools;
+  /** What the operator configured about connections. */
+  readonly network: OperatorNetwork;
   /** Answers for good: made, listed and taken out. */
   readonly rules: RememberedRules;
   /** Answers for good that palyrad did not come to the end of before it last ended. */
@@ -167,12 +172,23 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
     }),
     (each) => each.close(),
   );
+  const network = operatorNetwork(config);
+  const openGate = () => sandbox.openGate(proxyProgram());
+  const egress = started.adopt(createEgress({ openGate, logger, clock }), (each) => each.close());
   const changes = createKeptChanges({ directory: join(home.root, 'changes') });
   const fileTools = started.adopt(createFileTools({ sandbox, profileFor, clock }), (each) => each.close());
   const catalog = createCatalog(
-    createBuiltinTools({ sandbox, profileFor, redact: redactor, fileTools, changes, clock }),
+    createBuiltinTools({ sandbox, profileFor, redact: redactor, fileTools, changes, egress, network, clock }),
   );
-  const rules = createRememberedRules({ directory: home.policies, policies, approvals, database, clock });
+  const { registryHosts } = network;
+  const rules = createRememberedRules({
+    directory: home.policies,
+    policies,
+    approvals,
+    database,
+    registryHosts,
+    clock,
+  });
   gateway = started.adopt(
     createGateway({
       database,
@@ -185,6 +201,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       unattended: config.approvals.unattended,
       redactor,
       rules,
+      network,
       kept: { changes, fileTools },
       clock,
     }),
@@ -204,6 +221,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
     redactor,
     changes,
     fileTools,
+    network,
     rules,
     unfinishedRules,
     interrupted,

@@ -33,7 +33,7 @@ export type { Grant, GrantFilter, Redecision, RevokeOutcome } from './grants.ts'
 export type { PendingPage, PendingToolApproval } from './list-approvals.ts';
 export { type Approvals, type ApprovalsDeps, openApprovals, type RedecideOutcome } from './open-approvals.ts';
 export type { Permit, PermitOutcome } from './permit.ts';
-export type { PromptFacts, ShownAction } from './prompt/prompt-facts.ts';
+export type { PromptFacts, ShownAction, StartedAction } from './prompt/prompt-facts.ts';
 export type { PromptOption } from './prompt/prompt-options.ts';
 export {
   type ApprovalPromptRecord,

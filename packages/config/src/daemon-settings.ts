@@ -22,11 +22,24 @@ export interface DaemonSettings {
     readonly connections_per_address: number;
     readonly request_seconds: number;
   };
+  readonly egress: {
+    readonly unlisted: Unlisted;
+    readonly private_ranges: string;
+    readonly registries: string;
+    readonly hosts: string;
+    readonly authorities: string;
+    readonly connections: number;
+    readonly megabytes_in: number;
+    readonly megabytes_out: number;
+  };
   readonly telemetry: {
     /** Secret, because it may hold a password. */
     readonly traces_url: SecretText | undefined;
   };
 }
+
+const UNLISTED = ['ask', 'deny'] as const;
+export type Unlisted = (typeof UNLISTED)[number];
 
 export const daemonSections: { readonly [Name in keyof DaemonSettings]: z.ZodType<DaemonSettings[Name]> } = {
   daemon: section('Where palyrad listens, and when it ends.', {
@@ -101,6 +114,40 @@ export const daemonSections: { readonly [Name in keyof DaemonSettings]: z.ZodTyp
       .default(30)
       .describe('How long, in seconds, a request may take to arrive; streams of messages are no requests.'),
   }),
+  egress: section('What commands in the box, and palyrad for them, may connect to.', {
+    unlisted: z
+      .enum(UNLISTED)
+      .default('ask')
+      .describe(
+        'What becomes of a connection to a host that a call did not name. `ask`: policy decides, and where it asks, the ' +
+          'connection is held while a human is asked; `deny` where nobody is there to answer (`approvals.unattended`). ' +
+          '`deny`: it is refused.',
+      ),
+    private_ranges: listed('networks and addresses, such as "10.0.0.0/8, 127.0.0.1:8080"').describe(
+      'Private networks, and loopback addresses with their port, that may be connected to all the same. Without it no ' +
+        'private, loopback or link-local address is; one for the metadata of a cloud only when it is named with its port.',
+    ),
+    registries: listed('HOST:PORT, HOST:PORT').describe(
+      'Package registries, which are one question together, once for each workspace.',
+    ),
+    hosts: listed('NAME=ADDRESS, NAME=ADDRESS').describe(
+      'Names that the proxy does not look up, as in a hosts file. The address is checked like any other.',
+    ),
+    authorities: z
+      .string()
+      .default('')
+      .describe(
+        'A file with certificates (PEM) of authorities that the proxy trusts beside the system’s. Empty: none.',
+      ),
+    connections: z
+      .int()
+      .min(1)
+      .max(4_096)
+      .default(256)
+      .describe('How many connections a call may have open at a time.'),
+    megabytes_in: z.int().min(1).max(1_048_576).default(8_192).describe('How much, in MiB, a call may receive.'),
+    megabytes_out: z.int().min(1).max(1_048_576).default(2_048).describe('How much, in MiB, a call may send.'),
+  }),
   telemetry: section('What palyrad tells other programs about how it works; never what calls say.', {
     traces_url: z
       .string()
@@ -115,6 +162,11 @@ export const daemonSections: { readonly [Name in keyof DaemonSettings]: z.ZodTyp
       }),
   }),
 };
+
+/** Separated by commas; palyrad says at its start what is not one. */
+function listed(expects: string): z.ZodDefault<z.ZodString> {
+  return z.string().meta({ expects }).default('');
+}
 
 /** `HOST:PORT`, or nothing where that is the default. */
 function place(standard: string, expects: string): z.ZodDefault<z.ZodString> {

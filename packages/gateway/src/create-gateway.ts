@@ -4,6 +4,12 @@ import type { ActivePolicies } from '@palyra/policy';
 import { type Clock, createIdSource, type IdSource, type RunId, systemClock } from '@palyra/primitives';
 import type { Database } from '@palyra/storage';
 import type { Catalog } from './catalog/create-catalog.ts';
+import {
+  type ConnectionDecider,
+  type ConnectionDeps,
+  createConnectionDecider,
+} from './connections/decide-connection.ts';
+import type { OperatorNetwork } from './connections/operator-network.ts';
 import type { FileTools } from './file-tools/create-file-tools.ts';
 import { createRedactor, type Redactor } from './redact/create-redactor.ts';
 import { createRuns, type RunRequest } from './runs/create-runs.ts';
@@ -73,6 +79,8 @@ export interface GatewayDeps {
   readonly unattended?: ApproveDeps['unattended'];
   /** Absent: no answer is offered for good. */
   readonly rules?: NonNullable<ApproveDeps['rules']>;
+  /** What calls may connect to that did not name it; absent: nobody is asked while a call runs. */
+  readonly network?: OperatorNetwork;
   /** Where what file tools overwrote is kept; absent: nothing can be undone. */
   readonly kept?: { readonly changes: Pick<KeptChanges, 'undo'>; readonly fileTools: Pick<FileTools, 'undo'> };
   readonly redactor?: Redactor;
@@ -91,7 +99,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     decide: createDecide(all),
     approve: createApprove(all),
     recordIntent: createRecordIntent(all),
-    execute: createExecute(all),
+    execute: createExecute({ clock, ...connectionsOf(all) }),
     attest: createAttest(all),
   };
   const runs = createRuns({ ...all, steps });
@@ -114,4 +122,11 @@ export function createGateway(deps: GatewayDeps): Gateway {
       late.close();
     },
   };
+}
+
+function connectionsOf(deps: Omit<ConnectionDeps, 'network'> & Pick<GatewayDeps, 'network'>): {
+  readonly connections?: ConnectionDecider;
+} {
+  const { network } = deps;
+  return network === undefined ? {} : { connections: createConnectionDecider({ ...deps, network }) };
 }

@@ -20,6 +20,7 @@ export const GATEWAY_ERRORS = {
   'gateway.unknown_parent': 'The call names one that it is part of, and no such call is under way in the run.',
   'gateway.not_beside_others': 'The tool has to be alone in its run, and the one that calls it is not.',
   'gateway.call_elsewhere': 'A call with this key is under way in another process, or was when that process ended.',
+  'gateway.egress_denied': 'A host that the command names is not among those that it may reach (EgressDenied).',
   'gateway.approval_denied': 'A human refused.',
   'gateway.approval_expired': 'Nobody answered in time.',
   'gateway.approval_cancelled': 'The question was taken back.',

@@ -12,6 +12,7 @@ export type {
   ToolRefusal,
   ToolResult,
 } from './catalog/tool.ts';
+export { DEFAULT_OPERATOR_NETWORK, type OperatorNetwork } from './connections/operator-network.ts';
 export { createGateway, type Gateway, type GatewayDeps } from './create-gateway.ts';
 export { createFileTools, type FileTools } from './file-tools/create-file-tools.ts';
 export { GATEWAY_ERRORS, GatewayError, type GatewayErrorCode } from './gateway-error.ts';
@@ -28,7 +29,7 @@ export { recoverRules, type UnfinishedRule } from './rules/recover-rules.ts';
 export type { RuleOutcome } from './rules/write-rule.ts';
 export type { RunRequest } from './runs/create-runs.ts';
 export type { AdoptedRun, Run, RunFollower } from './runs/own-run.ts';
-export type { ApprovalView, BodyView, CallPage, DecisionView, OutcomeView } from './runs/read-call.ts';
+export type { ApprovalView, BodyView, CallPage, ConnectionView, DecisionView, OutcomeView } from './runs/read-call.ts';
 export type { CallLine, CallsPage, RunsQuery, RunView, ShownRun } from './runs/read-runs.ts';
 export type { KnownRun, ToldCall } from './runs/read-told.ts';
 export { type SeenAgent, seenAgents } from './runs/seen-agents.ts';

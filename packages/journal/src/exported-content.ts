@@ -2,7 +2,7 @@ import type { ReadQueries } from '@palyra/storage';
 import { openBodyFiles } from './bodies/read-body.ts';
 import { base64Of, hexOf } from './format/bytes.ts';
 import { fieldsOfType } from './format/check-data.ts';
-import { isEntryKind } from './format/entry-kinds.ts';
+import { isEntryKind } from './format/entry-data.ts';
 import { JournalError } from './journal-error.ts';
 import type { JournalSchema } from './store/journal-schema.ts';
 import { type BodyItem, SNAPSHOTS_KEPT, type SnapshotLine } from './verify/export-format.ts';

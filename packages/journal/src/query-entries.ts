@@ -1,6 +1,7 @@
 import type { ReadQueries } from '@palyra/storage';
 import { entryView, type JournalEntry } from './entry-view.ts';
-import { type EntryKind, isEntryKind } from './format/entry-kinds.ts';
+import { isEntryKind } from './format/entry-data.ts';
+import type { EntryKind } from './format/entry-kinds.ts';
 import { JournalError } from './journal-error.ts';
 import { EVERY_CALL, type JournalSchema, ONLY_RARE } from './store/journal-schema.ts';
 

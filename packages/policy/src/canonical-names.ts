@@ -9,7 +9,8 @@ const CANONICAL_NAMES = {
   /** Ids of principals, groups, devices, sessions, runs, channels, workspaces, scopes and secrets. */
   id: /^[A-Za-z0-9][A-Za-z0-9._:@/-]{0,199}$/,
   tool: /^[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*$/,
-  host: /^(?:(?!-)[a-z0-9-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9-]{1,63}(?<!-))*|\[[0-9a-f:.]{2,45}\]):(?:[1-9]\d{0,4})$/,
+  /** With its port; `*.` in front stands for every name below it. */
+  host: /^(?:(?:\*\.)?(?!-)[a-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9_-]{1,63}(?<!-))*|\[[0-9a-f:.]{2,45}\]):(?:[1-9]\d{0,4})$/,
   path: /^(?:\/|(?:\/(?!\.{1,2}(?:\/|$))[^/\0]+)+)$/,
   sha256: /^[0-9a-f]{64}$/,
 } as const;

@@ -2,8 +2,10 @@ import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ensureHome, renderDefaultConfig, writeConfig } from '@palyra/config';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext, CommandDefinition } from '../command.ts';
+import { openDemoWeb } from '../demo/demo-web.ts';
 import { type DemoStep, furnish, playSession } from '../demo/play-session.ts';
 import { findHome } from '../find-home.ts';
 import { openSigner } from '../questions/answer-question.ts';
@@ -20,8 +22,8 @@ export const demo: CommandDefinition = {
   group: 'Host',
   summary: 'Show an agent’s session on a throw-away home',
   details:
-    'Makes a home, starts its palyrad, and lets a scripted agent be allowed, boxed in, asked about, approved, refused and ' +
-    'undone, through the same API that every agent uses; then verifies the record offline. Takes less than a minute, ' +
+    'Makes a home, starts its palyrad, and lets a scripted agent be allowed, boxed in, connected, asked about, approved, ' +
+    'refused and undone, through the same API that every agent uses; then verifies the record offline. Takes less than a minute, ' +
     'touches nothing of yours, and exits with 0 only if every step went as told.',
   async run(_input, context) {
     return { json: null, render: () => '', stream: play(context) };
@@ -68,6 +70,9 @@ async function* stepsIn(root: string, context: CommandContext): AsyncGenerator<D
     workingDirectory: () => workspace,
   };
   const { home } = findHome(there);
+  await using web = await openDemoWeb();
+  ensureHome(home);
+  writeConfig(home.configFile, web.settings(renderDefaultConfig()), { mode: 'create' });
   const began = performance.now();
   // Steps are told as they happen, so they pass through a queue that the connection fills.
   const queue = createSteps();
@@ -78,7 +83,7 @@ async function* stepsIn(root: string, context: CommandContext): AsyncGenerator<D
       await operator.workspaces.add(workspace);
       const signer = await openSigner(home);
       await withDaemon(there, 'agent', async ({ client: agent }) => {
-        for await (const step of playSession({ agent, operator, signer, workspace })) queue.push(step);
+        for await (const step of playSession({ agent, operator, signer, workspace, web })) queue.push(step);
       });
     } finally {
       // Whatever went wrong, nothing of it stays.

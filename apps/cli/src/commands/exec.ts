@@ -2,6 +2,7 @@ import type { Run } from '@palyra/client';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext, CommandDefinition, CommandInput } from '../command.ts';
 import { OWN_EXITS } from '../exec/exit-of-outcome.ts';
+import { networkOption } from '../exec/network-option.ts';
 import { type CommandToRun, runCommand } from '../exec/run-command.ts';
 import { resolvePath } from '../find-home.ts';
 import { durationOf } from '../option-values.ts';
@@ -14,14 +15,14 @@ export const exec: CommandDefinition = {
   group: 'Agents',
   summary: 'Run one command through policy and sandbox',
   details:
-    'In the box (Tier C) it can read and write this workspace, and reaches nothing else and no network. Exits as the ' +
+    'In the box (Tier C) it reaches this workspace, and the network by a proxy that asks before it connects. Exits as the ' +
     'command does, or with 240 and more where Palyra refuses (246 by policy or sandbox, 249 by a human).',
   arguments: [
     { name: 'COMMAND', summary: 'The program and its arguments, after --', isRequired: true, isVariadic: true },
   ],
   options: [
     { flags: '--sandbox <KIND>', summary: 'strict: the box (default); limits: no wall, is asked' },
-    { flags: '--net <WHERE>', summary: 'off (the default), or HOST,HOST:PORT,...' },
+    { flags: '--net <WHERE>', summary: 'off, ask (default), open, or HOST,HOST:PORT,...' },
     { flags: '--cwd <DIR>', summary: 'Where it runs; here unless told' },
     { flags: '--env <NAME=VALUE>', summary: 'A variable for it; may be given again', isRepeatable: true },
     { flags: '--timeout <TIME>', summary: 'How long it may take, such as 30s' },
@@ -52,12 +53,12 @@ async function leave(started: Run): Promise<void> {
 
 function commandOf({ rest, options }: CommandInput, context: CommandContext): CommandToRun {
   const timeoutMs = durationOf(options['timeout'], '--timeout');
-  const network = networkOf(options['net']);
+  const sandbox = options['sandbox'] === undefined ? undefined : sandboxOf(options['sandbox']);
   return {
     argv: rest,
     cwd: typeof options['cwd'] === 'string' ? resolvePath(options['cwd'], context) : context.workingDirectory(),
-    ...(options['sandbox'] === undefined ? {} : { sandbox: sandboxOf(options['sandbox']) }),
-    ...(network === undefined ? {} : { network }),
+    ...(sandbox === undefined ? {} : { sandbox }),
+    ...networkOption(options['net'], sandbox ?? 'strict'),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     environment: environmentOf(options['env']),
     stdin: options['stdin'] !== false,
@@ -69,22 +70,6 @@ function sandboxOf(typed: unknown): 'strict' | 'limits' {
   if (typed === 'strict' || typed === 'limits') return typed;
   throw new CliError('cli.invalid_option', '--sandbox takes strict or limits.', {
     fix: 'Leave it out for the box (strict).',
-  });
-}
-
-/** Undefined: as the operator configured it, which is no network unless told. */
-function networkOf(typed: unknown): readonly string[] | undefined {
-  if (typed === undefined) return undefined;
-  if (typed === 'off') return [];
-  if (typed === 'ask' || typed === 'open') {
-    throw new CliError('cli.not_available', `--net ${typed} needs the egress proxy, which is not built yet.`, {
-      fix: 'Use --net off.',
-    });
-  }
-  const hosts = typeof typed === 'string' ? typed.split(',').filter((host) => host !== '') : [];
-  if (hosts.length > 0) return hosts;
-  throw new CliError('cli.invalid_option', '--net takes off, or hosts.', {
-    fix: 'Write --net example.org,10.0.0.1:443.',
   });
 }
 

@@ -2,6 +2,7 @@ import type { CallRecord } from '@palyra/client';
 import type { JsonObject, JsonValue } from '@palyra/primitives';
 import type { CommandDefinition } from '../command.ts';
 import { withDaemon } from '../reach-daemon.ts';
+import { connectionInWords, connectionsIn } from '../render/connections.ts';
 import type { Paint } from '../render/paint.ts';
 import { safeText } from '../render/safe-text.ts';
 import { wrap } from '../render/wrap.ts';
@@ -80,18 +81,28 @@ function policyTexts(record: JsonValue | undefined): readonly string[] {
 
 /** What a person wants to know of the rest; `--json` has all of it. */
 function recordFields(record: JsonValue | undefined): readonly (readonly [string, string])[] {
-  const { bound, not_bound: notBound, attestation } = asObject(record);
-  const { sandbox, separation, policy_set_sha256: policies } = asObject(attestation);
+  const { bound, not_bound: notBound, connections, attestation } = asObject(record);
+  const { sandbox, separation, policy_set_sha256: policies, egress, egress_left_out: leftOut } = asObject(attestation);
   return [
     ...listOf(bound).map((each): readonly [string, string] => {
       const { name, sha256 } = asObject(each);
       return ['bytes', `${wordOf(name)} ${wordOf(sha256).slice(0, 16)}`];
     }),
     ...listOf(notBound).map((each): readonly [string, string] => ['not bound', wordOf(each)]),
+    ...listOf(connections).map((each): readonly [string, string] => ['let through', letThrough(asObject(each))]),
+    ...connectionsIn(egress).map((each): readonly [string, string] => ['network', connectionInWords(each)]),
+    ['network', typeof leftOut === 'number' ? `${leftOut} more connections, which the record has no room for` : ''],
     ['measured', wordsOf(sandbox)],
     ['separation', typeof separation === 'string' ? separation : ''],
     ['policy set', typeof policies === 'string' ? policies : ''],
   ];
+}
+
+/** To a host that the call did not name: by whose word, and where that is on record. */
+function letThrough({ target, policy_ids: ids, approval_id: approval, journal }: JsonObject): string {
+  const by = listOf(ids).map(wordOf).join(', ');
+  const asked = approval === undefined ? '' : `, approval ${wordOf(approval).slice(-6)}`;
+  return `${wordOf(target)} by ${by}${asked}, entry ${wordOf(journal)}`;
 }
 
 function wordsOf(sandbox: JsonValue | undefined): string {

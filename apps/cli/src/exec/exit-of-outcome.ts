@@ -37,6 +37,7 @@ function reasonOf({ approval, outcome: { kind, code = '' } }: EndedCall): ExitCo
 
 /** Those that are no refusals by policy, budget or sandbox. */
 const REASONS: Readonly<Record<string, ExitCode>> = {
+  'egress.gate_failed': EXIT_CODES.unenforceable,
   'gateway.cancelled': EXIT_CODES.refused_by_human,
   'gateway.changed_meanwhile': EXIT_CODES.conflict,
   'gateway.fault': EXIT_CODES.internal,

@@ -1,9 +1,16 @@
+import type { JsonObject, JsonValue } from '@palyra/primitives';
+import { connectionsIn, networkInWords } from '../render/connections.ts';
 import type { Paint } from '../render/paint.ts';
 import { safeText } from '../render/safe-text.ts';
 
 export interface Receipt {
   readonly call_id: string;
-  readonly outcome: { readonly kind: string; readonly code?: string | undefined; readonly fix?: string | undefined };
+  readonly outcome: {
+    readonly kind: string;
+    readonly code?: string | undefined;
+    readonly fix?: string | undefined;
+    readonly output?: JsonValue | undefined;
+  };
   readonly attestation: {
     readonly executor: string;
     readonly sandbox_enforcement: string;
@@ -18,7 +25,7 @@ export function receiptLine({ call_id, outcome, attestation }: Receipt, tookMs: 
   const parts = [
     placeOf(attestation, outcome.kind),
     secondsOf(tookMs),
-    networkOf(attestation),
+    networkOf(attestation, outcome.output),
     `receipt ${call_id.slice(-SHOWN_OF_ID)}`,
   ].filter((part) => part !== '');
   const mark = outcome.kind === 'completed' ? 'palyra' : `palyra ${outcome.kind}`;
@@ -32,11 +39,23 @@ function placeOf({ executor }: Receipt['attestation'], kind: string): string {
   return executor;
 }
 
-/** Strict with no hosts is offline; with hosts there is a list, which comes with them. */
-function networkOf({ executor, sandbox_enforcement: enforcement }: Receipt['attestation']): string {
+/** What it reached; where nothing held it, that. */
+function networkOf(
+  { executor, sandbox_enforcement: enforcement }: Receipt['attestation'],
+  output: JsonValue | undefined,
+): string {
   if (!executor.startsWith('sandbox_')) return '';
-  return enforcement === 'strict' ? 'no network' : 'network not restricted';
+  const connections = connectionsIn((Object(output) as JsonObject)['connections']);
+  const held = HELD[enforcement] ?? 'network not restricted';
+  if (connections.length === 0) return held;
+  const reached = networkInWords(connections);
+  return enforcement === 'strict' ? reached : `${held}, ${reached}`;
 }
+
+const HELD: Readonly<Record<string, string>> = {
+  strict: 'no connections',
+  preflight: 'hosts looked at before, not held',
+};
 
 function secondsOf(ms: number): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;

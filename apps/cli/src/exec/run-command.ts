@@ -13,6 +13,8 @@ export interface CommandToRun extends AttachOptions {
   readonly cwd: string;
   readonly sandbox?: 'strict' | 'limits';
   readonly network?: readonly string[];
+  readonly egress?: 'none' | 'preflight' | 'strict';
+  readonly unlisted?: 'ask' | 'deny';
   readonly timeoutMs?: number;
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -56,7 +58,7 @@ export async function runCommand(run: Run, command: CommandToRun, context: Comma
 }
 
 function inputOf(
-  { argv, cwd, sandbox, network, timeoutMs, environment, stdin }: CommandToRun,
+  { argv, cwd, sandbox, network, egress, unlisted, timeoutMs, environment, stdin }: CommandToRun,
   terminal: ReturnType<typeof attachInput>['terminal'],
 ): JsonValue {
   return {
@@ -64,6 +66,8 @@ function inputOf(
     cwd,
     ...(sandbox === undefined ? {} : { sandbox }),
     ...(network === undefined ? {} : { network: [...network] }),
+    ...(egress === undefined ? {} : { egress }),
+    ...(unlisted === undefined ? {} : { unlisted }),
     ...(timeoutMs === undefined ? {} : { timeout_ms: timeoutMs }),
     ...(environment === undefined ? {} : { environment: { ...environment } }),
     ...(stdin ? { stdin_open: true } : {}),

@@ -1,6 +1,6 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { PolicyService } from '@palyra/api';
-import type { Caller, RememberedRules, RuleOutcome, Workspace } from '@palyra/gateway';
+import type { Caller, OperatorNetwork, RememberedRules, RuleOutcome, Workspace } from '@palyra/gateway';
 import { alwaysHereRule, parseRule } from '@palyra/policy';
 import { AppError } from '@palyra/primitives';
 import { type AuthenticatedPeer, peerOf } from '../interceptors/peer-context.ts';
@@ -9,6 +9,7 @@ import { requireHuman } from './human-peer.ts';
 
 export interface PolicyRulesDeps {
   readonly rules: Pick<RememberedRules, 'allow' | 'list' | 'remove'>;
+  readonly network: Pick<OperatorNetwork, 'registryHosts'>;
   workspaceFor(peer: AuthenticatedPeer, text: string): Promise<Workspace>;
   placeOf(peer: AuthenticatedPeer): Pick<Caller, 'coverage' | 'separation'>;
 }
@@ -16,7 +17,7 @@ export interface PolicyRulesDeps {
 /** The part of the service that is about answers for always. */
 export type PolicyRules = Pick<ServiceImpl<typeof PolicyService>, 'allowRule' | 'listRules' | 'removeRule'>;
 
-export function createPolicyRules({ rules, workspaceFor, placeOf }: PolicyRulesDeps): PolicyRules {
+export function createPolicyRules({ rules, network, workspaceFor, placeOf }: PolicyRulesDeps): PolicyRules {
   /** SECURITY: T-06 — a rule is an answer for always: only people give those. */
   const humanIn = (context: HandlerContext): { readonly peer: AuthenticatedPeer; readonly by: Caller } => {
     const peer = peerOf(context);
@@ -27,7 +28,7 @@ export function createPolicyRules({ rules, workspaceFor, placeOf }: PolicyRulesD
     async allowRule({ rule, workspace: text, dryRun }, context) {
       const { peer, by } = humanIn(context);
       const workspace = await workspaceFor(peer, text);
-      const effect = parseRule({ text: rule, workspaceRoot: workspace.root, registryHosts: [] });
+      const effect = parseRule({ text: rule, workspaceRoot: workspace.root, registryHosts: network.registryHosts });
       const written = alwaysHereRule({ workspace: workspace.id, effect, offer: 'always' });
       if (!dryRun) requireInForce(await rules.allow({ workspace, rule, by }));
       return { ruleId: written.id, text: written.policyText };

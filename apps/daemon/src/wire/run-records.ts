@@ -125,15 +125,25 @@ function putOut(output: BodyView | null): Partial<ToolCallResult['outcome']> {
 }
 
 /** What `palyra why` shows beside the result. */
-function recordOf({ decisions, approval, intent, attestation, parentCallId, seq }: CallPage): object {
+function recordOf({ decisions, approval, connections, intent, attestation, parentCallId, seq }: CallPage): object {
   const statement = attestation?.statement;
   return {
     policies: (decisions.at(-1)?.policies ?? []).map(({ id, text, file, line }) => ({ id, text, file, line })),
     ...(parentCallId === null ? {} : { parent_call_id: parentCallId }),
     ...(approval === null ? {} : { bound: approval.bound, not_bound: approval.notBound }),
+    ...(connections.length === 0 ? {} : { connections: connections.map(connectionOf) }),
     ...(intent?.plan.kind === 'kept' ? { plan: parsed(intent.plan.text) } : {}),
     ...(statement === null || statement === undefined ? {} : { attestation: statement }),
     journal: { proposal: seq, ...(attestation === null ? {} : { attestation: attestation.seq }) },
+  };
+}
+
+function connectionOf({ seq, target, policyIds, approvalId }: CallPage['connections'][number]): object {
+  return {
+    ...(target.kind === 'kept' ? { target: target.text } : {}),
+    policy_ids: policyIds,
+    ...(approvalId === null ? {} : { approval_id: approvalId }),
+    journal: seq,
   };
 }
 

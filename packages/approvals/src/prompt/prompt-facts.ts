@@ -5,7 +5,11 @@ export type ShownAction =
   | { readonly kind: 'diff'; readonly paths: readonly string[]; readonly diff: string }
   | { readonly kind: 'url'; readonly method: string; readonly url: string }
   /** Any other call: its name, and its arguments as canonical JSON. */
-  | { readonly kind: 'call'; readonly name: string; readonly arguments: string };
+  | { readonly kind: 'call'; readonly name: string; readonly arguments: string }
+  /** A connection that is held, of something that runs already. */
+  | { readonly kind: 'connection'; readonly host: string; readonly port: number; readonly by: StartedAction };
+
+export type StartedAction = Exclude<ShownAction, { readonly kind: 'connection' }>;
 
 /** What is known about the call from its plan, not from anybody's words; only `agentSays` is the agent's. */
 export interface PromptFacts {

@@ -1,3 +1,4 @@
+import { inspectHost } from '@palyra/primitives';
 import type { Page, Shown } from './page.ts';
 import { MOST_OF_A_NAME, showCommand, showWithin, showWord } from './page.ts';
 import type { ShownAction } from './prompt-facts.ts';
@@ -31,7 +32,20 @@ function textOf(action: ShownAction): Shown {
       return showWithin(`${action.method} ${action.url}`, MOST_CHARACTERS, { isEmbedded: true });
     case 'call':
       return showCall(action);
+    case 'connection':
+      return showConnection(action);
   }
+}
+
+/** SECURITY: T-08 — the host first and in the form that cannot pass for another; then all of what wants it. */
+function showConnection({ host, port, by }: Extract<ShownAction, { kind: 'connection' }>): Shown {
+  const where = showWord(`${inspectHost(host).shown}:${port}`, MOST_OF_A_NAME);
+  const shown = textOf(by);
+  return {
+    text: `connect to ${where.text} for ${shown.text}`,
+    bytes: where.bytes + shown.bytes,
+    leftOut: where.leftOut + shown.leftOut,
+  };
 }
 
 /** SECURITY: T-08, T-38 — the name is quoted unless it is plain: an upstream tool's could pass for its arguments. */
@@ -56,5 +70,7 @@ export function actInWords(action: ShownAction, page: Page): string {
       return `fetch ${page.name(action.url)}`;
     case 'call':
       return `call ${page.name(action.name)}`;
+    case 'connection':
+      return `connect to ${page.text(inspectHost(action.host).shown)} port ${action.port} (has begun to ${actInWords(action.by, page)})`;
   }
 }

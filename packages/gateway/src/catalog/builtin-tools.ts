@@ -1,15 +1,24 @@
 import type { Clock } from '@palyra/primitives';
 import { createEcho } from '../tools/echo.ts';
 import { createFileToolDefinitions, type FileToolDeps } from '../tools/file-tools.ts';
+import { createHttpFetch, type HttpFetchDeps } from '../tools/http-fetch.ts';
 import { createProcessRun, type ProcessRunDeps } from '../tools/process-run.ts';
 import { createSleep } from '../tools/sleep.ts';
 import type { Tool } from './tool.ts';
 
-export interface BuiltinToolDeps extends ProcessRunDeps, FileToolDeps {
+export interface BuiltinToolDeps extends Omit<ProcessRunDeps, 'egress'>, FileToolDeps {
   readonly clock: Clock;
+  /** The way out of boxes, and of palyrad itself; absent: there is none. */
+  readonly egress?: NonNullable<ProcessRunDeps['egress']> & NonNullable<HttpFetchDeps['egress']>;
 }
 
 /** Every tool that comes with Palyra. */
 export function createBuiltinTools(deps: BuiltinToolDeps): readonly Tool[] {
-  return [createEcho(deps), createSleep(deps), ...createFileToolDefinitions(deps), createProcessRun(deps)];
+  return [
+    createEcho(deps),
+    createSleep(deps),
+    ...createFileToolDefinitions(deps),
+    createProcessRun(deps),
+    createHttpFetch(deps),
+  ];
 }

@@ -1,7 +1,8 @@
-import type { BoundBytes, ShownAction } from '@palyra/approvals';
+import type { BoundBytes, StartedAction } from '@palyra/approvals';
 import type { ToolAttestation } from '@palyra/journal';
 import type { CallFacts } from '@palyra/policy';
 import type { JsonObject, JsonValue, Sha256Hex } from '@palyra/primitives';
+import type { DecideConnection } from '../connections/decide-connection.ts';
 import type { PermittedCall } from '../tool-call/permitted-call.ts';
 import type { AttachedSource } from '../tools/attached-input.ts';
 
@@ -56,7 +57,7 @@ export interface ToolPlan {
   bind(): Promise<BoundCall | ToolRefusal>;
   /** Of everything that the sandbox would be: equal digests are equal boxes. */
   readonly profile: Sha256Hex;
-  readonly shown: ShownAction;
+  readonly shown: StartedAction;
   readonly cwd: string | null;
   /** By name and unit: `wall_ms`, `memory_bytes`, … */
   readonly limits: Readonly<Record<string, number>>;
@@ -89,6 +90,8 @@ export interface ExecuteContext {
   /** Aborted when the call or its run is cancelled, and when its time is over. */
   readonly signal: AbortSignal;
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
+  /** May it connect to a host that its plan did not name? Policy decides, and a human where that asks. */
+  readonly connect?: DecideConnection;
   /** From whoever is attached; a tool that takes none of it never asks for the first. */
   readonly attached?: AttachedSource;
 }
@@ -125,6 +128,8 @@ export interface ExecutionFacts {
   readonly sandbox: NonNullable<ToolAttestation['sandbox']>;
   readonly resources: Readonly<Record<string, number>>;
   readonly egress: ToolAttestation['egress'];
+  /** Connections that the list has no room for. */
+  readonly egressLeftOut?: number;
   readonly startedAt: number;
   readonly endedAt: number;
 }

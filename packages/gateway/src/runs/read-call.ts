@@ -35,6 +35,8 @@ export interface CallPage {
     readonly executor: string;
     readonly plan: BodyView;
   } | null;
+  /** Hosts that it did not name and was let through to, in order. */
+  readonly connections: readonly ConnectionView[];
   readonly outcome: OutcomeView | null;
   /** As it was signed: the measured sandbox, limits, resources, egress and the statement of the approval are in it. */
   readonly attestation: {
@@ -78,6 +80,16 @@ export interface ApprovalView {
   readonly notBound: readonly JsonValue[];
 }
 
+export interface ConnectionView {
+  readonly seq: number;
+  readonly at: number;
+  /** `host:port`. */
+  readonly target: BodyView;
+  readonly policyIds: readonly string[];
+  /** The answer that allowed it; null when policy did by itself. */
+  readonly approvalId: string | null;
+}
+
 export interface OutcomeView {
   readonly seq: number;
   readonly at: number;
@@ -117,6 +129,7 @@ export async function readCall(by: Caller, id: string, deps: ReadCallDeps): Prom
     decisions: entries.flatMap((entry) => (entry.kind === 'decision' ? [decisionOf(entry, deps)] : [])),
     approval: await approvalOf(id, attestation?.statement ?? null, deps),
     intent: await intentOf(entries, deps),
+    connections: await connectionsOf(entries, deps),
     outcome: await outcomeOf(entries, deps),
     attestation,
   };
@@ -156,6 +169,16 @@ function decisionOf(
       return { id, text, reason, file, line };
     }),
   };
+}
+
+async function connectionsOf(entries: readonly JournalEntry[], deps: ReadCallDeps): Promise<readonly ConnectionView[]> {
+  const found: ConnectionView[] = [];
+  for (const { kind, data, seq, time } of entries) {
+    if (kind !== 'connection.decided' || data.decision !== 'allow') continue;
+    const target = await bodyOf(data.target, deps);
+    found.push({ seq, at: time, target, policyIds: data.policy_ids, approvalId: data.approval_id ?? null });
+  }
+  return found;
 }
 
 async function attestationOf(entries: readonly JournalEntry[], deps: ReadCallDeps): Promise<CallPage['attestation']> {

@@ -1,5 +1,5 @@
 import { commandLine } from '@palyra/approvals';
-import type { EntryData, Journal, JournalEntry } from '@palyra/journal';
+import { attestationIn, type EntryData, type Journal, type JournalEntry, openEnvelope } from '@palyra/journal';
 import type { ActivePolicies } from '@palyra/policy';
 import { type Clock, parseJson } from '@palyra/primitives';
 import type { Database } from '@palyra/storage';
@@ -137,7 +137,10 @@ async function lineOf(
   { data, seq, time }: Extract<JournalEntry, { kind: 'proposal' }>,
   { journal, redactor }: Pick<ReadDeps, 'journal' | 'redactor'>,
 ): Promise<CallLine> {
-  const { entries } = await journal.query({ call: data.call_id, kinds: ['decision', 'intent', 'outcome'] });
+  const { entries } = await journal.query({
+    call: data.call_id,
+    kinds: ['decision', 'intent', 'outcome', 'attestation'],
+  });
   const decision = entries.findLast((entry) => entry.kind === 'decision')?.data;
   const ended = entries.findLast((entry) => entry.kind === 'outcome');
   const outcome = ended?.data;
@@ -155,11 +158,32 @@ async function lineOf(
     code: outcome?.code ?? null,
     endedAt: ended?.time ?? null,
     // SECURITY: T-24 — masked whole, then cut: half of a secret is not found any more.
-    about: input === undefined ? null : redactor.redactText(aboutInput(input.bytes)).slice(0, MOST_ABOUT),
+    about:
+      input === undefined
+        ? null
+        : `${redactor.redactText(aboutInput(input.bytes)).slice(0, MOST_ABOUT)}${await reachedBy(entries, journal)}`,
   };
 }
 
 const MOST_ABOUT = 400;
+
+/** Where it connected to, as attested; nothing when it did not. */
+async function reachedBy(entries: readonly JournalEntry[], journal: ReadDeps['journal']): Promise<string> {
+  const entry = entries.findLast((each) => each.kind === 'attestation');
+  const body = entry === undefined ? undefined : await journal.bodies.read(entry.data.envelope).catch(() => undefined);
+  if (body === undefined) return '';
+  const { egress } = attestationIn(openEnvelope(Buffer.from(body.bytes).toString('utf8')));
+  const hosts = (outcome: string) => [
+    ...new Set(egress.filter((each) => each.outcome === outcome).map(({ host, port }) => `${host}:${port}`)),
+  ];
+  const reached = hosts('allowed');
+  const denied = hosts('denied').length;
+  if (reached.length + denied === 0) return '';
+  const named = [...reached.slice(0, MOST_HOSTS), ...(denied === 0 ? [] : [`${denied} denied`])];
+  return ` → ${named.join(', ')}${reached.length > MOST_HOSTS ? ', …' : ''}`;
+}
+
+const MOST_HOSTS = 3;
 
 /** The command line or the path, where there is one; else all of it. */
 function aboutInput(bytes: Uint8Array): string {

@@ -65,6 +65,7 @@ export function attestedFacts(call: FollowedCall, end: CallEnd, last: LastDecisi
     executor: ran?.executor ?? call.plan?.executor ?? 'unknown',
     sandbox_enforcement: ran?.enforcement ?? 'none',
     egress: ran?.egress ?? [],
+    ...(ran?.egressLeftOut === undefined ? {} : { egress_left_out: ran.egressLeftOut }),
     ...(ran === undefined
       ? {}
       : { sandbox: ran.sandbox, resources: ran.resources, started_at: ran.startedAt, ended_at: ran.endedAt }),

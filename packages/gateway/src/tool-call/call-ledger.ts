@@ -164,7 +164,12 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
 /** The last one of each run: neither its configuration nor the catalogue changes while it is open. */
 const snapshots = new WeakMap<OpenRun, { readonly policies: DecidingPolicies; readonly digest: Promise<string> }>();
 
-function snapshotUnder(run: OpenRun, policies: DecidingPolicies, journal: Journal): Promise<string> {
+/** Kept where entries can refer to it: everything that decides what a call of the run may do. */
+export function snapshotUnder(
+  run: OpenRun,
+  policies: DecidingPolicies,
+  journal: Pick<Journal, 'putSnapshot'>,
+): Promise<string> {
   const known = snapshots.get(run);
   if (known?.policies === policies) return known.digest;
   const digest = journal.putSnapshot(snapshotOf(run, policies));

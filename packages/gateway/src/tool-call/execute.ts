@@ -1,9 +1,16 @@
 import type { Clock } from '@palyra/primitives';
+import type { ConnectionDecider } from '../connections/decide-connection.ts';
 import type { CallEnd } from './call-end.ts';
 import { consume, type PermittedCall } from './permitted-call.ts';
 
+export interface ExecuteDeps {
+  readonly clock: Clock;
+  /** Absent: nothing is asked while a call runs. */
+  readonly connections?: ConnectionDecider;
+}
+
 /** Runs what was permitted, once. Throws `gateway.not_permitted` for anything else; whatever a tool throws is a result. */
-export function createExecute({ clock }: { readonly clock: Clock }): (call: PermittedCall) => Promise<CallEnd> {
+export function createExecute({ clock, connections }: ExecuteDeps): (call: PermittedCall) => Promise<CallEnd> {
   return async (call) => {
     // SECURITY: T-01 — checked where it runs, whatever the types said before.
     consume(call);
@@ -14,6 +21,7 @@ export function createExecute({ clock }: { readonly clock: Clock }): (call: Perm
       .then(() => true)
       .catch(() => false);
     const stop = new AbortController();
+    const over = new AbortController();
     // The tools tell the one from the other by it.
     void late.then((isLate) => isLate && stop.abort(new DOMException('The call took too long.', 'TimeoutError')));
     const cancel = () => stop.abort();
@@ -22,6 +30,7 @@ export function createExecute({ clock }: { readonly clock: Clock }): (call: Perm
     try {
       const result = await call.tool.execute(call, {
         signal: stop.signal,
+        ...(connections === undefined ? {} : { connect: connections(call, over.signal) }),
         ...(proposed.onOutput === undefined ? {} : { onOutput: proposed.onOutput }),
         ...(proposed.attached === undefined ? {} : { attached: proposed.attached }),
       });
@@ -40,6 +49,7 @@ export function createExecute({ clock }: { readonly clock: Clock }): (call: Perm
       call.signal.removeEventListener('abort', cancel);
       // With a word, or an exception with its stack is made of it, for nobody.
       timer.abort('over');
+      over.abort('over');
     }
   };
 }

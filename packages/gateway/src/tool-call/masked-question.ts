@@ -1,4 +1,4 @@
-import type { Effect, Question, ShownAction } from '@palyra/approvals';
+import type { Effect, Question, ShownAction, StartedAction } from '@palyra/approvals';
 
 type Facts = Question['facts'];
 type Mask = (text: string) => string;
@@ -34,6 +34,8 @@ function maskedAction(action: ShownAction, mask: Mask): ShownAction {
       return { ...action, url: mask(action.url) };
     case 'call':
       return { ...action, arguments: mask(action.arguments) };
+    case 'connection':
+      return { ...action, by: maskedAction(action.by, mask) as StartedAction };
   }
 }
 

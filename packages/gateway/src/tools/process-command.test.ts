@@ -2,6 +2,7 @@ import { DEFAULT_LIMITS, type SandboxProfile } from '@palyra/sandbox';
 import { describe, expect, test } from 'vitest';
 import { readInputSchema } from '../catalog/input-schema.ts';
 import { parseInput } from '../catalog/parse-input.ts';
+import { DEFAULT_OPERATOR_NETWORK } from '../connections/operator-network.ts';
 import { commandOf, PROCESS_INPUT, type ProcessInput } from './process-command.ts';
 
 const OPERATORS: SandboxProfile = {
@@ -21,8 +22,20 @@ const OPERATORS: SandboxProfile = {
   startedFor: 'agent',
 };
 
+const NETWORK = { ...DEFAULT_OPERATOR_NETWORK, privateRanges: ['127.0.0.1:8080'] };
+const OFFLINE = {
+  kind: 'network',
+  mode: 'strict',
+  rules: [],
+  hosts: [],
+  privateHosts: [],
+  unlisted: 'ask',
+  isProxied: true,
+  isWished: false,
+} as const;
+
 function made(input: Omit<ProcessInput, 'argv'>, operators: SandboxProfile = OPERATORS) {
-  return commandOf({ argv: ['true'], ...input }, operators, { timeoutMs: 5000 });
+  return commandOf({ argv: ['true'], ...input }, { profile: operators, network: NETWORK }, { timeoutMs: 5000 });
 }
 
 test('its schema is one that is checked', () => {
@@ -36,7 +49,7 @@ test('without wishes it is the operator’s profile, for as long as a call may t
     profile: { ...OPERATORS, limits: { ...OPERATORS.limits, wallMs: 5000 } },
     stdin: undefined,
     isAttachable: false,
-    privateHosts: [],
+    network: OFFLINE,
   });
 });
 
@@ -100,17 +113,42 @@ test('a directory is taken from the workspace, and is where it says', () => {
 });
 
 describe('the network', () => {
-  test('of a box is nothing but the hosts that were named', () => {
-    expect(made({ network: ['Example.com', '127.0.0.1:80'] })).toMatchObject({
-      profile: { tier: 'C', egress: { mode: 'strict', hosts: ['example.com:443', '127.0.0.1:80'] } },
-      privateHosts: ['127.0.0.1:80'],
+  test('of a box is the hosts that were named; others are asked about only where nobody named any', () => {
+    expect(made({ network: ['Example.com', '127.0.0.1:80', '127.0.0.1:8080'] })).toMatchObject({
+      profile: { tier: 'C', egress: { mode: 'strict', hosts: ['example.com:443', '127.0.0.1:80', '127.0.0.1:8080'] } },
+      network: { mode: 'strict', privateHosts: ['127.0.0.1:80'], unlisted: 'deny', isWished: true },
     });
+    expect(made({ network: [] })).toMatchObject({ network: { unlisted: 'deny', isWished: false } });
+    expect(made({ network: ['a.example'], unlisted: 'ask' })).toMatchObject({ network: { unlisted: 'ask' } });
+    expect(made({ unlisted: 'deny' })).toMatchObject({ network: { ...OFFLINE, unlisted: 'deny' } });
   });
 
   test('of Tier B is open, and whoever names hosts there is still held to them, so that the sandbox refuses', () => {
-    expect(made({ sandbox: 'limits' })).toMatchObject({ profile: { tier: 'B', egress: { mode: 'none', hosts: [] } } });
+    expect(made({ sandbox: 'limits' })).toMatchObject({
+      profile: { tier: 'B', egress: { mode: 'none', hosts: [] } },
+      network: { mode: 'none', isProxied: false, unlisted: 'deny' },
+    });
     expect(made({ sandbox: 'limits', network: [] })).toMatchObject({
       profile: { tier: 'B', egress: { mode: 'strict', hosts: [] } },
+    });
+  });
+
+  test('is only looked at where the caller says so, and the sandbox is told that nothing holds it', () => {
+    expect(made({ sandbox: 'limits', network: ['a.example'], egress: 'preflight' })).toMatchObject({
+      profile: { tier: 'B', egress: { mode: 'none', hosts: [] } },
+      network: { mode: 'preflight', hosts: ['a.example:443'], isProxied: false },
+    });
+  });
+
+  test('is open in a box when it is asked for, and then has no list', () => {
+    expect(made({ egress: 'none' })).toMatchObject({
+      profile: { tier: 'C', egress: { mode: 'none', hosts: [] } },
+      network: { mode: 'none', isProxied: true, unlisted: 'deny', isWished: true },
+    });
+    expect(made({ egress: 'none', network: ['a.example'] })).toMatchObject({
+      kind: 'refused',
+      code: 'gateway.invalid_input',
+      message: 'The open network has no list of hosts.',
     });
   });
 
@@ -122,10 +160,10 @@ describe('the network', () => {
   });
 
   test('is named by hosts', () => {
-    expect(made({ network: ['a.example', 'https://b.example'] })).toMatchObject({
+    expect(made({ network: ['a.example', 'b.example/x'] })).toMatchObject({
       kind: 'refused',
       code: 'gateway.invalid_input',
-      message: 'The field network[1] is not a host.',
+      message: expect.stringContaining('The field network[1]: "b.example/x" is not a host'),
     });
   });
 });

@@ -2,7 +2,8 @@ import { resolve } from 'node:path';
 import type { JsonObject } from '@palyra/primitives';
 import type { SandboxCommand, SandboxProfile } from '@palyra/sandbox';
 import type { CallPlace, ToolRefusal } from '../catalog/tool.ts';
-import { type NamedHosts, nameHosts } from './named-hosts.ts';
+import type { OperatorNetwork } from '../connections/operator-network.ts';
+import { type ProcessNetwork, processNetwork, sandboxEgress } from './process-network.ts';
 
 /** What the caller of `palyra.process.run` writes. */
 export interface ProcessInput {
@@ -10,6 +11,8 @@ export interface ProcessInput {
   readonly cwd?: string;
   readonly sandbox?: 'strict' | 'limits';
   readonly network?: readonly string[];
+  readonly egress?: 'none' | 'preflight' | 'strict';
+  readonly unlisted?: 'ask' | 'deny';
   readonly stdin?: string;
   /** What it reads comes while it runs, from whoever is attached. */
   readonly stdin_open?: boolean;
@@ -42,9 +45,21 @@ export const PROCESS_INPUT: JsonObject = {
     },
     network: {
       type: 'array',
-      description: 'Hosts that it needs, as HOST or HOST:PORT; none unless told.',
+      description:
+        'Hosts that it needs, as HOST, HOST:PORT,PORT, *.SUFFIX or https://HOST; port 443 unless told. Decided before it starts.',
       items: { type: 'string', minLength: 1, maxLength: 300 },
       maxItems: 64,
+    },
+    egress: {
+      type: 'string',
+      description:
+        'strict: only those hosts. preflight: they are looked at before it starts, and nothing holds it to them. none: every host, which is asked about.',
+      enum: ['strict', 'preflight', 'none'],
+    },
+    unlisted: {
+      type: 'string',
+      description: 'What becomes of another host: ask holds the connection while a human is asked, deny refuses it.',
+      enum: ['ask', 'deny'],
     },
     stdin: { type: 'string', description: 'What it reads; nothing unless told.', maxLength: 1_048_576 },
     stdin_open: {
@@ -92,7 +107,13 @@ export interface ProcessCommand {
   readonly stdin: string | undefined;
   /** Whoever is attached feeds it. */
   readonly isAttachable: boolean;
-  readonly privateHosts: readonly string[];
+  readonly network: ProcessNetwork;
+}
+
+/** What the operator lets commands of a workspace do. */
+export interface Operators {
+  readonly profile: SandboxProfile;
+  readonly network: OperatorNetwork;
 }
 
 /**
@@ -101,15 +122,15 @@ export interface ProcessCommand {
  */
 export function commandOf(
   input: ProcessInput,
-  operators: SandboxProfile,
+  { profile: operators, network: operator }: Operators,
   place: Pick<CallPlace, 'timeoutMs'>,
 ): ProcessCommand | ToolRefusal {
   const { argv, cwd = '.', environment = {}, stdin, terminal } = input;
   const isAttachable = input.stdin_open === true || terminal !== undefined;
   if (isAttachable && stdin !== undefined) return fedTwice();
   const tier = input.sandbox === undefined ? operators.tier : TIERS[input.sandbox];
-  const named = nameHosts(input.network ?? operators.egress.hosts);
-  if (named.kind === 'malformed') return notAHost(named.at);
+  const network = processNetwork({ input, operators, tier, operator });
+  if (network.kind === 'refused') return network;
   const foreign = Object.keys(environment).find((name) => tier === 'B' && !operators.environment.includes(name));
   if (foreign !== undefined) return notTakenOver(foreign);
   return {
@@ -123,7 +144,7 @@ export function commandOf(
     profile: {
       ...operators,
       tier,
-      egress: egressOf({ asked: input.network, operators, tier }, named),
+      egress: sandboxEgress(network),
       // What is in the box can set them by itself, and none of them is the daemon's.
       environment: [...new Set([...operators.environment, ...Object.keys(environment)])],
       limits: {
@@ -133,37 +154,17 @@ export function commandOf(
     },
     stdin,
     isAttachable,
-    privateHosts: named.privateHosts,
+    network,
   };
 }
 
 const TIERS = { strict: 'C', limits: 'B' } as const;
-
-interface EgressQuestion {
-  readonly asked: readonly string[] | undefined;
-  readonly operators: SandboxProfile;
-  readonly tier: SandboxProfile['tier'];
-}
-
-/** SECURITY: T-20 — whoever names hosts is held to them, or refused where nothing can: never the open network instead. */
-function egressOf(
-  { asked, operators, tier }: EgressQuestion,
-  { hosts }: Extract<NamedHosts, { kind: 'named' }>,
-): SandboxProfile['egress'] {
-  if (asked !== undefined) return { mode: 'strict', hosts };
-  if (tier === operators.tier) return { mode: operators.egress.mode, hosts };
-  return tier === 'B' ? { mode: 'none', hosts: [] } : { mode: 'strict', hosts: [] };
-}
 
 function fedTwice(): ToolRefusal {
   return invalid(
     'The field stdin says all that it reads, and stdin_open or terminal that it comes while it runs.',
     'Leave one of them away.',
   );
-}
-
-function notAHost(at: number): ToolRefusal {
-  return invalid(`The field network[${at}] is not a host.`, 'Write HOST or HOST:PORT, without a scheme or a path.');
 }
 
 function notTakenOver(name: string): ToolRefusal {

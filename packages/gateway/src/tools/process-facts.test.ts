@@ -22,10 +22,21 @@ const PROFILE: SandboxProfile = {
   startedFor: 'agent',
 };
 
+const NETWORK: ProcessCommand['network'] = {
+  kind: 'network',
+  mode: 'strict',
+  rules: [],
+  hosts: [],
+  privateHosts: [],
+  unlisted: 'deny',
+  isProxied: true,
+  isWished: false,
+};
+
 function processWith(changes: Partial<SandboxProfile>, more: Partial<ProcessCommand> = {}): ProcessCommand {
   const command = { argv: ['ls'], cwd: '/work' };
   const profile = { ...PROFILE, ...changes };
-  return { kind: 'command', command, profile, stdin: undefined, isAttachable: false, privateHosts: [], ...more };
+  return { kind: 'command', command, profile, stdin: undefined, isAttachable: false, network: NETWORK, ...more };
 }
 
 /** Of the survey and the plan what facts are made of. */
@@ -60,7 +71,7 @@ test('the roots of a box are what it shows', () => {
 });
 
 test('Tier B reaches what Landlock leaves, and without it everything', () => {
-  const process = processWith({ tier: 'B', egress: { mode: 'none', hosts: [] } });
+  const process = processWith({ tier: 'B' }, { network: { ...NETWORK, mode: 'none', isProxied: false } });
   expect(factsOf(process)).toMatchObject({ tier: 'B', egress: 'none', readRoots: ['/'], writeRoots: ['/'] });
   const rules = [
     { path: '/usr', access: 'read' },
@@ -81,9 +92,9 @@ test('what lies outside the workspace, and what was lifted in it, is named', () 
   expect(factsOf(process)).toMatchObject({ outsidePaths: ['/data', '/workspace'], protectedPaths: ['/work/.envrc'] });
 });
 
-test('hosts are those of the profile, with what is known of them', () => {
-  const egress = { mode: 'strict', hosts: ['packages.example:443', '10.0.0.1:80'] } as const;
-  const process = processWith({ egress }, { privateHosts: ['10.0.0.1:80'] });
+test('hosts are those that the proxy will let through, with what is known of them', () => {
+  const hosts = ['packages.example:443', '10.0.0.1:80'];
+  const process = processWith({}, { network: { ...NETWORK, hosts, privateHosts: ['10.0.0.1:80'] } });
   expect(factsOf(process, plannedWith({}), ['packages.example:443', 'other.example:443'])).toMatchObject({
     hosts: ['packages.example:443', '10.0.0.1:80'],
     registryHosts: ['packages.example:443'],
@@ -105,7 +116,7 @@ test('the words of the command are said, and nothing more is made of them', () =
   expect(declaredBy(process, plannedWith({}))).toEqual({
     executable: '/usr/bin/ls',
     arguments: argv.slice(1),
-    hosts: ['a.example:8443', 'b.example:22'],
+    hosts: ['a.example:8443', 'b.example:22', 'c.example:80'],
     paths: ['/tmp/x'],
   });
 });

@@ -1,6 +1,8 @@
 import { normalize } from 'node:path';
+import { hostsInArguments } from '@palyra/egress';
 import type { Planning } from '@palyra/sandbox';
 import type { ToolPlan } from '../catalog/tool.ts';
+import { hostAndPort } from '../connections/named-network.ts';
 import { REACHES_NOTHING } from './built-in-plan.ts';
 import type { ProcessCommand } from './process-command.ts';
 
@@ -15,8 +17,8 @@ export interface FactsQuestion {
 
 /** What the box will hold, from the profile and from what the sandbox found on the host; nothing from the argv. */
 export function enforcedBy({ process, planned, registryHosts }: FactsQuestion): ToolPlan['enforced'] {
-  const { profile, privateHosts } = process;
-  const { hosts, mode } = profile.egress;
+  const { profile, network } = process;
+  const { hosts, mode, privateHosts } = network;
   const outside = [...profile.readOnlyPaths, ...profile.writablePaths].filter(
     (path) => !isAtOrBelow(path, profile.workspace.root),
   );
@@ -40,7 +42,7 @@ export function declaredBy({ command }: ProcessCommand, { survey }: Planned): To
   return {
     executable: survey.program,
     arguments: words,
-    hosts: [...new Set(values.flatMap(hostIn))],
+    hosts: [...new Set(hostsInArguments(command.argv).map(hostAndPort))],
     paths: [...new Set(values.filter((value) => /^\/[^\0]*$/.test(value)).map((path) => normalize(path)))],
   };
 }
@@ -68,16 +70,6 @@ function rootsOf(
 function pathsOf(rules: readonly { readonly path: string }[]): readonly string[] {
   return [...new Set(rules.map(({ path }) => path))];
 }
-
-function hostIn(word: string): readonly string[] {
-  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(word)) return [];
-  const url = URL.parse(word);
-  if (url === null || url.hostname === '') return [];
-  const port = url.port === '' ? KNOWN_PORTS[url.protocol] : url.port;
-  return port === undefined ? [url.hostname] : [`${url.hostname}:${port}`];
-}
-
-const KNOWN_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443', 'ssh:': '22', 'git:': '9418' };
 
 function isAtOrBelow(path: string, root: string): boolean {
   return path === root || path.startsWith(`${withoutSlash(root)}/`);

@@ -1,5 +1,6 @@
 import type { Ran, RunResult } from '@palyra/sandbox';
 import { describe, expect, test } from 'vitest';
+import { type NetworkUse, NO_NETWORK } from '../connections/network-use.ts';
 import { endOf, toolResultOf } from './process-result.ts';
 
 const RAN: Ran = {
@@ -16,8 +17,13 @@ const RAN: Ran = {
   endedAt: 20,
 };
 
-const as = (result: RunResult, isTimeOver = false) =>
-  toolResultOf({ result, isTimeOver, redact: (bytes, how) => Buffer.from(`${how}:${Buffer.from(bytes).toString()}`) });
+const as = (result: RunResult, isTimeOver = false, network = NO_NETWORK) =>
+  toolResultOf({
+    result,
+    isTimeOver,
+    redact: (bytes, how) => Buffer.from(`${how}:${Buffer.from(bytes).toString()}`),
+    network,
+  });
 
 test('an exit code is a completed call, with what was measured and what was put back', () => {
   expect(as({ kind: 'completed', exitCode: 3, ...RAN })).toEqual({
@@ -31,7 +37,14 @@ test('an exit code is a completed call, with what was measured and what was put 
     ran: {
       executor: 'sandbox_tier_c_linux_bubblewrap',
       enforcement: 'strict',
-      sandbox: { file_system: 'isolated', network: 'isolated', measured: false, pooled: false },
+      sandbox: {
+        file_system: 'isolated',
+        network: 'isolated',
+        measured: false,
+        pooled: false,
+        egress_mode: 'strict',
+        way_out: 'none',
+      },
       resources: { wall_ms: 2, user_ms: 2, system_ms: 3, max_rss_bytes: 4, output_bytes: 6 },
       egress: [],
       startedAt: 10,
@@ -89,4 +102,62 @@ test('what never ran is a refusal, with nothing of an execution', () => {
 test('output that was cut off is redacted as such', () => {
   expect(endOf({ kind: 'quota_exceeded', quota: 'output', ...RAN })).toBe('cut');
   expect(as({ kind: 'quota_exceeded', quota: 'output', ...RAN })).toMatchObject({ stdout: Buffer.from('cut:out') });
+});
+
+describe('the network of a command', () => {
+  const failed = (stderr: string): RunResult => ({
+    kind: 'completed',
+    exitCode: 6,
+    ...RAN,
+    output: { stdout: Buffer.from(''), stderr: Buffer.from(stderr) },
+  });
+  const hintOf = (network: NetworkUse) => as(failed('curl: (6) Could not resolve host: a.example'), false, network);
+
+  test('is not strict when everything passes the proxy, however empty its namespace is', () => {
+    for (const mode of ['none', 'preflight'] as const) {
+      const told = as({ kind: 'completed', exitCode: 0, ...RAN }, false, { mode, hadWayOut: true, attempts: [] });
+      expect(told).toMatchObject({
+        output: { egress: mode },
+        ran: { enforcement: mode, sandbox: { egress_mode: mode } },
+      });
+    }
+  });
+
+  test('gets a hint when it was not used as it must be', () => {
+    expect(hintOf({ ...NO_NETWORK, hadWayOut: true })).toMatchObject({ output: { hints: [{ kind: 'network' }] } });
+    const through = {
+      number: 1,
+      at: 0,
+      protocol: 'connect',
+      host: 'b.example',
+      port: 443,
+      outcome: 'allowed',
+    } as const;
+    const attempts = [{ ...through, bytesIn: 1, bytesOut: 1 }];
+    expect(hintOf({ ...NO_NETWORK, hadWayOut: true, attempts })).not.toHaveProperty('output.hints');
+    expect(hintOf(NO_NETWORK)).toMatchObject({
+      output: { hints: [{ kind: 'network', what: 'The command was run without a network.' }] },
+    });
+  });
+
+  test('and the fix of the denial when it was denied', () => {
+    const denial = { code: 'egress.host_not_allowed', host: 'a.example', port: 443, missing: 'm', rule: 'r' };
+    const attempt = {
+      number: 1,
+      at: 0,
+      protocol: 'connect',
+      host: 'a.example',
+      port: 443,
+      bytesIn: 0,
+      bytesOut: 0,
+    } as const;
+    const attempts = [{ ...attempt, outcome: 'denied', denial: { ...denial, message: 'No.', fix: 'Ask.' } }] as const;
+    expect(hintOf({ ...NO_NETWORK, hadWayOut: true, attempts })).toMatchObject({
+      output: {
+        hints: [{ kind: 'network', what: 'No.', fix: 'Ask.' }],
+        denied_connections: [{ code: 'egress.host_not_allowed', host: 'a.example', port: 443 }],
+      },
+      ran: { egress: [{ host: 'a.example', port: 443, outcome: 'denied', code: 'egress.host_not_allowed' }] },
+    });
+  });
 });

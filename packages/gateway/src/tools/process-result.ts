@@ -1,7 +1,9 @@
-import type { JsonObject, JsonValue } from '@palyra/primitives';
+import type { JsonValue } from '@palyra/primitives';
 import { type Hint, hintsFor, type ProtectedChange, type Ran, type ResourceUse, type RunResult } from '@palyra/sandbox';
 import type { Executed, ExecutionFacts, ToolResult } from '../catalog/tool.ts';
+import { attestedUse, type NetworkUse, toldUse } from '../connections/network-use.ts';
 import { enforcementOf, measuredSandbox } from './measured-sandbox.ts';
+import { withNetworkHint } from './network-hint.ts';
 import { TOOL_OUTCOMES, type ToolOutcomeCode } from './tool-outcomes.ts';
 
 export interface ResultQuestion {
@@ -10,16 +12,17 @@ export interface ResultQuestion {
   readonly isTimeOver: boolean;
   /** Takes secrets out of what was printed; `cut` when its end is missing. */
   redact(bytes: Uint8Array, how: 'whole' | 'cut'): Uint8Array;
+  readonly network: NetworkUse;
 }
 
 /** What became of a command, as every tool tells it. */
-export function toolResultOf({ result, isTimeOver, redact }: ResultQuestion): ToolResult {
+export function toolResultOf({ result, isTimeOver, redact, network }: ResultQuestion): ToolResult {
   if (!('executor' in result)) {
     const { code, message, fix } = result;
     return { kind: 'refused', code, message, fix };
   }
-  const executed = executedOf(result, redact);
-  const hints = hintsFor(result);
+  const hints = isFine(result) ? [] : withNetworkHint(hintsFor(result), network);
+  const executed = executedOf(result, { redact, network, hints });
   switch (result.kind) {
     case 'completed':
       return { kind: 'completed', exitCode: result.exitCode, ...executed };
@@ -68,32 +71,40 @@ function ended(
   return { code, message: TOOL_OUTCOMES[code], ...(hint === undefined ? {} : { fix: hint.fix }) };
 }
 
-function executedOf(result: Extract<RunResult, Ran>, redact: ResultQuestion['redact']): Executed {
+function isFine(result: RunResult): boolean {
+  return result.kind === 'completed' && result.exitCode === 0;
+}
+
+interface Told extends Pick<ResultQuestion, 'redact' | 'network'> {
+  readonly hints: readonly Hint[];
+}
+
+function executedOf(result: Extract<RunResult, Ran>, { redact, network, hints }: Told): Executed {
   const { output, usage, startedAt, endedAt, executor } = result;
   const how = endOf(result);
   return {
     stdout: redact(output.stdout, how),
     stderr: redact(output.stderr, how),
-    output: outputOf(result),
+    output: {
+      protected_changed: result.protectedChanged.map(changeOf),
+      ...toldUse(network),
+      ...(hints.length === 0 ? {} : { hints: hints.map(({ kind, what, fix }): JsonValue => ({ kind, what, fix })) }),
+    },
     ran: {
       executor,
-      enforcement: enforcementOf(result),
-      sandbox: measuredSandbox(result),
+      enforcement: enforcementUnder(network.mode, result),
+      sandbox: { ...measuredSandbox(result), egress_mode: network.mode, way_out: network.hadWayOut ? 'proxy' : 'none' },
       resources: resourcesOf(usage),
-      // Tools in this build have no network to connect to, or one that nobody watches.
-      egress: [],
+      ...attestedUse(network),
       startedAt,
       endedAt,
     },
   };
 }
 
-function outputOf(result: Extract<RunResult, Ran>): JsonObject {
-  const hints = hintsFor(result).map(({ kind, what, fix }): JsonValue => ({ kind, what, fix }));
-  return {
-    protected_changed: result.protectedChanged.map(changeOf),
-    ...(hints.length === 0 ? {} : { hints }),
-  };
+/** SECURITY: T-20, T-49 — an empty network namespace holds nobody whose proxy lets everything pass. */
+function enforcementUnder(mode: NetworkUse['mode'], result: Extract<RunResult, Ran>): ExecutionFacts['enforcement'] {
+  return mode === 'strict' ? enforcementOf(result) : mode;
 }
 
 /** Where what was found is kept is a place in Palyra's home, which no agent is told. */

@@ -1,3 +1,4 @@
+import { checkPreflight, formatHostRule } from '@palyra/egress';
 import {
   type Clock,
   canonicalJson,
@@ -8,6 +9,8 @@ import {
 } from '@palyra/primitives';
 import type { Binding, Limits, Refusal, RunOptions, Sandbox, SandboxProfile } from '@palyra/sandbox';
 import type { BoundCall, Tool, ToolMetadata, ToolPlan, ToolRefusal, ToolResult } from '../catalog/tool.ts';
+import { type CallNetworkDeps, openCallNetwork, wantsWayOut } from '../connections/call-network.ts';
+import { DEFAULT_OPERATOR_NETWORK, type OperatorNetwork } from '../connections/operator-network.ts';
 import type { Redactor } from '../redact/create-redactor.ts';
 import { type AttachedFeed, feedAttached } from './attached-input.ts';
 import { commandOf, PROCESS_INPUT, type ProcessCommand, type ProcessInput } from './process-command.ts';
@@ -23,15 +26,16 @@ export interface ProcessRunDeps {
   /** For outputs; without it they are passed on as they are. */
   readonly redact?: Pick<Redactor, 'redactBytes' | 'redactStream' | 'redactTerminal'>;
   readonly clock: Clock;
-  /** `host:port` of package registries, which are one question together. */
-  readonly registryHosts?: readonly string[];
+  /** The way out of the box; absent: there is none. */
+  readonly egress?: CallNetworkDeps['egress'];
+  readonly network?: OperatorNetwork;
 }
 
 const METADATA: ToolMetadata = {
   name: 'palyra.process.run',
   version: '1',
   description:
-    'Runs a program in the workspace, in a box without network: what it may not reach is not there. Its exit code, stdout and stderr are the answer.',
+    'Runs a program in the workspace, in a box: what it may not reach is not there. The network is behind a proxy that lets through the hosts that it names, and asks a human about others. Its exit code, stdout and stderr are the answer.',
   inputSchema: PROCESS_INPUT,
   capabilities: ['process_exec'],
   isSensitive: true,
@@ -47,20 +51,25 @@ interface Prepared {
 }
 
 export function createProcessRun(deps: ProcessRunDeps): Tool {
-  const { sandbox, profileFor, redact, clock } = deps;
+  const { sandbox, profileFor, redact, clock, network: operator = DEFAULT_OPERATOR_NETWORK } = deps;
+  const wayOut: CallNetworkDeps = { operator, ...(deps.egress === undefined ? {} : { egress: deps.egress }) };
   return {
     metadata: METADATA,
     async plan(input, place) {
-      const process = commandOf(input as unknown as ProcessInput, profileFor(place.workspace), place);
+      const operators = { profile: profileFor(place.workspace), network: operator };
+      const process = commandOf(input as unknown as ProcessInput, operators, place);
       if (process.kind === 'refused') return process;
+      const unfit = refusePreflight(process);
+      if (unfit !== undefined) return unfit;
       const { command, profile } = process;
-      const planned = await sandbox.plan(command, profile);
+      const laidOut = { wayOut: wantsWayOut(process.network, wayOut) };
+      const planned = await sandbox.plan(command, profile, laidOut);
       if (planned.kind === 'refused') return asRefusal(planned);
-      const enforced = enforcedBy({ process, planned, registryHosts: deps.registryHosts ?? [] });
+      const enforced = enforcedBy({ process, planned, registryHosts: operator.registryHosts });
       const facts = { enforced, declared: declaredBy(process, planned), executor: planned.plan.executor };
       const binding: Prepared['binding'] = {};
       const bind = async () => {
-        binding.made ??= sandbox.bind(command, profile);
+        binding.made ??= sandbox.bind(command, profile, laidOut);
         return boundOf(await binding.made, process);
       };
       return planOf({ process, binding }, { ...facts, bind });
@@ -73,19 +82,25 @@ export function createProcessRun(deps: ProcessRunDeps): Tool {
       const output = toldOutput(context, { redact, clock, isTerminal: process.command.terminal !== undefined });
       const { attached, signal } = context;
       const feed = process.isAttachable && attached !== undefined ? feedAttached(attached, signal) : undefined;
-      const result = await sandbox.run(process.command, process.profile, {
-        signal,
-        onOutput: output.take,
-        ...(feed?.options ?? inputOf(process)),
-        // Without it a sandbox that waits already can take the command.
-        ...(bound === undefined ? {} : { bound }),
-      });
+      const network = await openCallNetwork(process.network, context, wayOut);
+      if (network.kind === 'refused') return network;
+      const result = await sandbox
+        .run(process.command, process.profile, {
+          signal,
+          onOutput: output.take,
+          ...(feed?.options ?? inputOf(process)),
+          ...network.options,
+          // Without it a sandbox that waits already can take the command.
+          ...(bound === undefined ? {} : { bound }),
+        })
+        .finally(() => void network.end());
       feed?.stop();
       await output.end(endOf(result));
       const told = toolResultOf({
         result,
         isTimeOver: timeIsOver(signal),
         redact: (bytes, how) => redact?.redactBytes(bytes, how) ?? bytes,
+        network: await network.end(),
       });
       return withFeed(told, feed);
     },
@@ -112,14 +127,23 @@ const NOT_LOOKED_AT: Refusal = {
   fix: 'Propose the call again.',
 };
 
+/** SECURITY: T-21 — before it starts: what it declares and what can be recognised in its arguments. Not held afterwards. */
+function refusePreflight({ command, network }: ProcessCommand): ToolRefusal | undefined {
+  if (network.mode !== 'preflight') return undefined;
+  const [denial] = checkPreflight({ argv: command.argv, declared: [], rules: network.rules });
+  if (denial === undefined) return undefined;
+  return { kind: 'refused', code: 'gateway.egress_denied', message: denial.message, fix: denial.fix };
+}
+
 type PlanFacts = Pick<ToolPlan, 'enforced' | 'declared' | 'executor' | 'bind'>;
 
 function planOf(prepared: Prepared, facts: PlanFacts): ToolPlan {
   const { process } = prepared;
   const { command, profile } = process;
-  const { egress, tier } = profile;
+  const { tier } = profile;
   const profileDigest = digestOf(process);
-  const isOpen = egress.mode !== 'strict' || egress.hosts.length > 0;
+  const { mode, hosts } = process.network;
+  const isOpen = mode !== 'strict' || hosts.length > 0;
   return {
     kind: 'planned',
     arguments: argumentsOf(process),
@@ -134,6 +158,7 @@ function planOf(prepared: Prepared, facts: PlanFacts): ToolPlan {
       cwd: command.cwd,
       tier,
       profile: profile as unknown as JsonObject,
+      egress: networkOf(process),
       profile_sha256: profileDigest,
       environment: Object.keys(command.environment ?? {}).toSorted(),
     },
@@ -142,12 +167,14 @@ function planOf(prepared: Prepared, facts: PlanFacts): ToolPlan {
 }
 
 /** Everything that the caller chose, with what it is when nothing was said. */
-function argumentsOf({ command, profile, stdin, isAttachable }: ProcessCommand): JsonValue {
+function argumentsOf({ command, profile, stdin, isAttachable, network }: ProcessCommand): JsonValue {
   return {
     argv: command.argv,
     cwd: command.cwd,
     sandbox: profile.tier === 'C' ? 'strict' : 'limits',
-    network: profile.egress.hosts,
+    network: network.hosts,
+    egress: network.mode,
+    unlisted: network.unlisted,
     environment: command.environment ?? {},
     timeout_ms: profile.limits.wallMs,
     ...(stdin === undefined ? {} : { stdin }),
@@ -156,10 +183,17 @@ function argumentsOf({ command, profile, stdin, isAttachable }: ProcessCommand):
   };
 }
 
+/** All of it, schemes included, which the list of hosts does not say. */
+function networkOf({ network: { mode, rules, unlisted } }: ProcessCommand): JsonObject {
+  return { mode, rules: rules.map(formatHostRule), unlisted };
+}
+
 /** SECURITY: T-03 — the whole profile, not what is known of it today: what is added later is in the digest, too. */
-function digestOf({ command, profile }: ProcessCommand): Sha256Hex {
+function digestOf(process: ProcessCommand): Sha256Hex {
+  const { command, profile } = process;
   return sha256OfJson({
     profile: profile as unknown as JsonObject,
+    egress: networkOf(process),
     cwd: command.cwd,
     environment: command.environment ?? {},
     ...(command.terminal === undefined ? {} : { terminal: { ...command.terminal } }),
@@ -176,13 +210,20 @@ function shownOf(process: ProcessCommand): ToolPlan['shown'] {
 
 const TYPED = 'What is typed into it while it runs is not bound: whoever is attached decides that later.';
 
+const NOT_HELD = 'Its hosts were looked at before it starts; nothing holds it to them while it runs.';
+
 /** SECURITY: T-08 — a yes to a shell is a yes to whatever is typed into it, and the approver is told. */
-function boundOf(binding: Binding | Refusal, { isAttachable }: ProcessCommand): BoundCall | ToolRefusal {
+function boundOf(binding: Binding | Refusal, { isAttachable, network }: ProcessCommand): BoundCall | ToolRefusal {
   if (binding.kind === 'refused') return asRefusal(binding);
+  const isLookedAtOnly = network.mode === 'preflight';
   return {
     kind: 'bound',
     bound: binding.files.map(({ path, sha256 }) => ({ name: path, sha256: sha256 as Sha256Hex })),
-    notBound: [...(isAttachable ? [TYPED] : []), ...binding.unbound.map(({ why }) => why)],
+    notBound: [
+      ...(isAttachable ? [TYPED] : []),
+      ...(isLookedAtOnly ? [NOT_HELD] : []),
+      ...binding.unbound.map(({ why }) => why),
+    ],
   };
 }
 

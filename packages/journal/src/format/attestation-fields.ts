@@ -74,6 +74,10 @@ export interface EgressConnection {
   readonly bytes_out?: number;
   readonly bytes_in?: number;
   readonly outcome: 'allowed' | 'denied';
+  /** Why it was denied, or why nothing came of it. */
+  readonly code?: string;
+  /** How many connections this line stands for; one unless told. */
+  readonly connections?: number;
 }
 
 export interface AttestedDecision {
@@ -156,6 +160,8 @@ const connection = object<EgressConnection>({
   bytes_out: optional(count),
   bytes_in: optional(count),
   outcome: choice('allowed', 'denied'),
+  code: optional(name),
+  connections: optional(count),
 });
 
 function inRange(value: number, most: number): boolean {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { ENTRY_KINDS, isEntryKind } from './entry-kinds.ts';
+import { isEntryKind } from './entry-data.ts';
+import { ENTRY_KINDS } from './entry-kinds.ts';
 
 const TYPES = ['id', 'digest', 'body', 'snapshot', 'key', 'signature', 'name', 'origin', 'count', 'integer'];
 

@@ -1,4 +1,4 @@
-import type { Shape, TypeOfField } from './field-shape.ts';
+export type { DraftData, EntryData } from './entry-data.ts';
 
 /**
  * Every kind of entry, its version and its fields. The chain holds ids, digests, commitments, counts, enumerations and
@@ -155,6 +155,21 @@ export const ENTRY_KINDS = {
       plan: 'body?',
     },
   },
+  /** A running call connects to a host that it did not name (`target`: `host:port`); `ask`: held while a human is asked. */
+  'connection.decided': {
+    version: 1,
+    fields: {
+      run_id: 'id',
+      session_id: 'id',
+      call_id: 'id',
+      principal: 'name',
+      decision: ['allow', 'ask'],
+      policy_ids: 'name*',
+      policy_snapshot: 'snapshot',
+      approval_id: 'id?',
+      target: 'body',
+    },
+  },
   outcome: {
     version: 1,
     fields: {
@@ -283,18 +298,3 @@ export const ENTRY_KINDS = {
 } as const;
 
 export type EntryKind = keyof typeof ENTRY_KINDS;
-
-export function isEntryKind(text: string): text is EntryKind {
-  return Object.hasOwn(ENTRY_KINDS, text);
-}
-
-type FieldsOf<Kind extends EntryKind> = (typeof ENTRY_KINDS)[Kind]['fields'];
-
-/** The data of an entry as it stands in the chain. */
-export type EntryData<Kind extends EntryKind> = Shape<FieldsOf<Kind>, TypeOfField>;
-
-/** The data of an entry to be: bodies are given whole, and the journal writes their commitments. */
-export type DraftData<Kind extends EntryKind, Body> = Shape<
-  FieldsOf<Kind>,
-  Omit<TypeOfField, 'body'> & { readonly body: Body }
->;

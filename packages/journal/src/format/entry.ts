@@ -3,7 +3,8 @@ import { JournalError } from '../journal-error.ts';
 import { utf8 } from './bytes.ts';
 import { checkEntryData } from './check-data.ts';
 import type { Sha256 } from './crypto.ts';
-import { ENTRY_KINDS, type EntryData, type EntryKind, isEntryKind } from './entry-kinds.ts';
+import { type EntryData, isEntryKind } from './entry-data.ts';
+import { ENTRY_KINDS, type EntryKind } from './entry-kinds.ts';
 import { HASH_BYTES } from './merkle-tree.ts';
 import { parseCanonical } from './parse-canonical.ts';
 

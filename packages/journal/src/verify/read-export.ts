@@ -1,7 +1,7 @@
 import { concat, hexOf, utf8 } from '../format/bytes.ts';
 import { fieldsOfType } from '../format/check-data.ts';
 import type { Sha256 } from '../format/crypto.ts';
-import { isEntryKind } from '../format/entry-kinds.ts';
+import { isEntryKind } from '../format/entry-data.ts';
 import { decodeFrontier } from '../format/merkle-tree.ts';
 import { parseCanonical } from '../format/parse-canonical.ts';
 import { parseVkey } from '../format/signed-note.ts';

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { type Egress, type EgressCall, EgressError, type OpenedEgress } from '@palyra/egress';
+import { describeError } from '@palyra/primitives';
+import type { Gate, RunOptions } from '@palyra/sandbox';
+import type { ExecuteContext, ToolRefusal } from '../catalog/tool.ts';
+import type { ProcessNetwork } from '../tools/process-network.ts';
+import { type NetworkUse, NO_NETWORK } from './network-use.ts';
+import type { OperatorNetwork } from './operator-network.ts';
+
+/** The way out of one call: what the sandbox is given, and afterwards what became of it. */
+export interface CallNetwork {
+  readonly kind: 'open';
+  readonly options: Pick<RunOptions, 'wayOut'>;
+  /** Ends every connection of the call. */
+  end(): Promise<NetworkUse>;
+}
+
+export interface CallNetworkDeps {
+  readonly egress?: Pick<Egress<Gate>, 'open'>;
+  readonly operator: OperatorNetwork;
+}
+
+/** Refused when the call wishes for a network and there is no way out. One that does not runs offline, which is less. */
+export async function openCallNetwork(
+  network: ProcessNetwork,
+  context: Pick<ExecuteContext, 'connect'>,
+  deps: CallNetworkDeps,
+): Promise<CallNetwork | ToolRefusal> {
+  const opened = await openWayOut(network, context, deps).catch(refusal);
+  if (opened !== undefined && 'code' in opened) return network.isWished ? opened : OFFLINE;
+  return {
+    kind: 'open',
+    options: opened === undefined ? {} : { wayOut: { gate: opened.gate, label: opened.label } },
+    async end() {
+      const attempts = (await opened?.close()) ?? [];
+      return { mode: network.mode, hadWayOut: opened !== undefined, attempts };
+    },
+  };
+}
+
+/** Whether the box of such a call is made with a way out. */
+export function wantsWayOut({ isProxied, isWished, unlisted }: ProcessNetwork, { egress }: CallNetworkDeps): boolean {
+  return egress !== undefined && isProxied && (isWished || unlisted === 'ask');
+}
+
+async function openWayOut(
+  network: ProcessNetwork,
+  { connect }: Pick<ExecuteContext, 'connect'>,
+  deps: CallNetworkDeps,
+): Promise<OpenedEgress<Gate> | undefined> {
+  if (!wantsWayOut(network, deps)) return undefined;
+  const call = egressCall(deps.operator, {
+    mode: network.mode === 'strict' ? 'strict' : 'none',
+    rules: network.rules,
+    ...(network.unlisted === 'ask' && connect !== undefined ? { ask: connect } : {}),
+  });
+  // One that died is noticed by whoever wants it next: then there is another.
+  return deps.egress?.open(call).catch((thrown: unknown) => {
+    if (!(thrown instanceof EgressError) || thrown.code !== 'egress.gate_failed') throw thrown;
+    return deps.egress?.open(call);
+  });
+}
+
+const OFFLINE: CallNetwork = { kind: 'open', options: {}, end: async () => NO_NETWORK };
+
+function refusal(thrown: unknown): ToolRefusal {
+  const { code, message, fix } = describeError(thrown);
+  return { kind: 'refused', code, message, fix };
+}
+
+/** What every call has of the operator's. */
+export function egressCall(
+  { privateRanges, pinned, authorities, limits }: OperatorNetwork,
+  call: Pick<EgressCall, 'mode' | 'rules' | 'ask' | 'onAttempt'>,
+): EgressCall {
+  return { label: randomBytes(24).toString('base64url'), privateRanges, pinned, authorities, limits, ...call };
+}
