@@ -27,13 +27,14 @@ const OWN_KINDS = [
 
 type OwnKind = (typeof OWN_KINDS)[number];
 
+const OWN: ReadonlySet<string> = new Set(OWN_KINDS);
+
 /** An entry that others may ask for. */
 export type CallerDraft = Exclude<Draft, DraftOf<OwnKind>>;
 
 /** Throws `journal.invalid_entry` for what only the journal says. The types say so too. */
 export function refuseOwnKinds(drafts: readonly Draft[]): void {
-  const own: ReadonlySet<string> = new Set(OWN_KINDS);
-  if (!drafts.some(({ kind }) => own.has(kind))) return;
+  if (!drafts.some(({ kind }) => OWN.has(kind))) return;
   throw new JournalError('journal.invalid_entry', 'Entries of this kind are written by the journal alone.');
 }
 
@@ -89,9 +90,10 @@ function separateBodies(
   kind: EntryKind,
   data: Readonly<Record<string, unknown>>,
 ): { readonly stored: Record<string, JsonValue>; readonly bodies: readonly Body[] } {
+  const bodyFields = bodyFieldsOf(kind);
+  if (bodyFields.length === 0) return { stored: data as Record<string, JsonValue>, bodies: NO_BODIES };
   const bodies: Body[] = [];
   const stored: Record<string, JsonValue> = {};
-  const bodyFields = bodyFieldsOf(kind);
   for (const [name, value] of Object.entries(data)) {
     if (value === undefined) continue;
     if (bodyFields.includes(name)) {
@@ -105,6 +107,8 @@ function separateBodies(
   }
   return { stored, bodies };
 }
+
+const NO_BODIES: readonly Body[] = [];
 
 const known = new Map<EntryKind, readonly string[]>();
 

@@ -98,7 +98,7 @@ export async function openJournal(deps: JournalDeps): Promise<Journal> {
 
   const appendAny = async (actor: Actor, drafts: readonly Draft[], options: AppenderOptions = {}) => {
     const entries = prepareEntries(actor, drafts, clock);
-    await snapshots.require(drafts);
+    if (!snapshots.has(drafts)) await snapshots.require(drafts);
     return gate.pass(weightOf(entries), () => appender.append(entries, options));
   };
 
@@ -169,9 +169,9 @@ async function requireCertified(log: LogRow, { database, keys }: CreateLogDeps):
 }
 
 function weightOf(entries: ReturnType<typeof prepareEntries>): number {
-  const bodies = entries.flatMap((entry) => entry.bodies);
-  return bodies.reduce(
-    (sum, { content }) => sum + (content === 'file' ? 0 : content.length),
-    entries.length * ENTRY_BYTES,
-  );
+  let weight = entries.length * ENTRY_BYTES;
+  for (const { bodies } of entries) {
+    for (const { content } of bodies) weight += content === 'file' ? 0 : content.length;
+  }
+  return weight;
 }

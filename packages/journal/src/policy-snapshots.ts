@@ -15,6 +15,8 @@ import type { JournalSchema } from './store/journal-schema.ts';
 export interface PolicySnapshots {
   put(snapshot: ToolCallPolicySnapshot): Promise<string>;
   get(digest: string): Promise<ToolCallPolicySnapshot>;
+  /** Whether all that the drafts name are known to be kept. */
+  has(drafts: readonly Draft[]): boolean;
   /** Throws `journal.invalid_entry` when a draft names one that is not kept: nobody could verify that entry. */
   require(drafts: readonly Draft[]): Promise<void>;
 }
@@ -54,6 +56,7 @@ export function createPolicySnapshots(
       if (row === undefined) throw new JournalError('journal.not_found', 'There is no such policy snapshot.');
       return parsePolicySnapshot(JSON.parse(row.text));
     },
+    has: (drafts) => drafts.every((draft) => snapshotsOf(draft).every((digest) => stored.has(digest))),
     async require(drafts) {
       const unknown = new Set(drafts.flatMap(snapshotsOf).filter((digest) => !stored.has(digest)));
       if (unknown.size === 0) return;

@@ -37,6 +37,21 @@ const ENCODINGS: readonly ((text: string) => string)[] = [
   (text) => JSON.stringify(text.toWellFormed()).slice(1, -1),
 ];
 
+test('a text that is looked at as a whole is what the filters make of it, with and without held secrets', () => {
+  const part = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 12 }),
+    fc.constantFrom(KEY, `password=${'aB3xY9kQ'.repeat(3)}`, 'eyJ', '-----BEGIN ', `ghp_${'a1B2c3'.repeat(6)} `, 'x'),
+  );
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 5 }), fc.boolean(), (parts, holds) => {
+      const redactor = redactorWith(holds ? { key: KEY } : {});
+      const text = parts.join('').toWellFormed();
+      const filtered = Buffer.from(streamed(redactor, [Buffer.from(text)]), 'latin1').toString('utf8');
+      expect(redactor.redactText(text)).toBe(filtered);
+    }),
+  );
+});
+
 test('any chunking of any output gives what the whole gives', () => {
   const piece = (secret: string) =>
     fc.oneof(

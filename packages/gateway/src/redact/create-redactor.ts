@@ -52,7 +52,10 @@ export function createRedactor({ detect = 'well_known_shapes' }: RedactorOptions
     // SECURITY: T-24 — held secrets first: their masks say more, and no guess about shapes can cut one in two.
     detect === 'held_only' ? maskSecrets(held) : inOrder(maskSecrets(held), DETECTOR.detectTokens());
   const redactBytes: Redactor['redactBytes'] = (bytes, how = 'whole') => through(redactStream(), bytes, how);
-  const redactText = (text: string): string => textThrough(redactStream(), text);
+  // SECURITY: T-24 — a whole text in which nothing begins that is looked for; everything else goes through the filters.
+  const holdsNothing = (text: string): boolean =>
+    held.table().matcher.longest === 0 && (detect === 'held_only' || !DETECTOR.mayFind(Buffer.from(text, 'utf8')));
+  const redactText = (text: string): string => (holdsNothing(text) ? text : textThrough(redactStream(), text));
   return {
     hold: held.hold,
     release: held.release,

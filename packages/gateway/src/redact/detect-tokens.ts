@@ -20,6 +20,8 @@ import type { TokenShape } from './token-shapes.ts';
 export interface TokenDetector {
   /** Hides what looks like a credential nobody told us about. A guess, unlike the secrets that are held. */
   detectTokens(): SettlingFilter;
+  /** False: nothing in these bytes begins as a credential does, and `detectTokens` would leave them as they are. */
+  mayFind(bytes: Uint8Array): boolean;
 }
 
 /** For output that somebody waits for: a prompt is not followed by anything before it is answered. */
@@ -33,7 +35,11 @@ export interface SettlingFilter extends ByteFilter {
 
 export function createTokenDetector(shapes: readonly TokenShape[]): TokenDetector {
   const anchors = anchorsOf(shapes);
-  return { detectTokens: () => detectWith(anchors) };
+  const { matcher } = anchors;
+  return {
+    detectTokens: () => detectWith(anchors),
+    mayFind: (bytes) => matcher.length[findAnchor(matcher, bytes, { at: 0, state: 0 }).state] !== 0,
+  };
 }
 
 interface Anchor {

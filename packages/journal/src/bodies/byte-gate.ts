@@ -15,14 +15,15 @@ export function createByteGate(limit: number): ByteGate {
   let underWay = 0;
 
   const fits = (bytes: number) => underWay === 0 || underWay + bytes <= limit;
-  const enter = async (bytes: number) => {
+  /** Undefined: it is in already. */
+  const enter = (bytes: number): Promise<void> | undefined => {
     // Behind those that wait, even where it would fit: a stream of small work must not hold up a large one for good.
     if (waiting.length === 0 && fits(bytes)) {
       underWay += bytes;
-      return;
+      return undefined;
     }
     // Whoever leaves counts it as under way before it wakes, so nobody slips in between.
-    await new Promise<void>((resolve) => waiting.push({ bytes, enter: resolve }));
+    return new Promise<void>((resolve) => waiting.push({ bytes, enter: resolve }));
   };
   const leave = (bytes: number) => {
     underWay -= bytes;
@@ -36,7 +37,9 @@ export function createByteGate(limit: number): ByteGate {
   return {
     async pass(bytes, work) {
       if (!Number.isSafeInteger(bytes) || bytes < 0) throw new RangeError(`Not a number of bytes: ${bytes}.`);
-      await enter(bytes);
+      const entered = enter(bytes);
+      // Nearly always there is room, and no turn to wait for.
+      if (entered !== undefined) await entered;
       try {
         return await work();
       } finally {

@@ -56,9 +56,9 @@ export function createBodyPreparer(deps: BodyPreparerDeps): BodyPreparer {
   return {
     async prepare(source) {
       const salt = random(SALT_BYTES);
-      // Nearly all of them, several in every call: nobody can change a text meanwhile, and it needs no place to grow.
-      if (typeof source === 'string' && 3 * source.length <= Math.min(inlineBytes, maxBytes))
-        return shortText(source, salt);
+      // Nearly all of them, several in every call: taken at once, so nobody changes them meanwhile and nothing has to grow.
+      const short = shortBytes(source, Math.min(inlineBytes, maxBytes));
+      if (short !== undefined) return shortBody(short, salt);
       const keeper = createKeeper(salt, place);
       let totalBytes = 0;
       try {
@@ -77,8 +77,15 @@ export function createBodyPreparer(deps: BodyPreparerDeps): BodyPreparer {
   };
 }
 
-function shortText(text: string, salt: Uint8Array): Body {
-  const content = new TextEncoder().encode(text);
+const encoder = new TextEncoder();
+
+/** A copy of its own size; undefined for what may be more than these, and for what is still to come. */
+function shortBytes(source: BodySource, most: number): Uint8Array | undefined {
+  if (typeof source === 'string') return 3 * source.length <= most ? encoder.encode(source) : undefined;
+  return source instanceof Uint8Array && source.length <= most ? new Uint8Array(source) : undefined;
+}
+
+function shortBody(content: Uint8Array, salt: Uint8Array): Body {
   const commitment = hash('sha256', Buffer.concat([salt, content]), 'hex');
   return { commitment, salt, bytes: content.length, totalBytes: content.length, content };
 }
@@ -160,7 +167,6 @@ const TEXT_PIECE = 64 * 1024;
 
 /** In pieces, because the bytes of a long text are up to three times its length. */
 function* utf8Pieces(text: string): Generator<Uint8Array> {
-  const encoder = new TextEncoder();
   let start = 0;
   while (start < text.length) {
     let end = Math.min(start + TEXT_PIECE, text.length);

@@ -43,8 +43,17 @@ export function signEnvelope(payloadType: string, payload: Uint8Array, { signer,
   return canonicalJson({
     payloadType,
     payload: base64Of(payload),
-    signatures: [{ keyid: keyIdOf(signer.publicKey, sha256), sig: base64Of(sig) }],
+    signatures: [{ keyid: ownKeyId(signer, sha256), sig: base64Of(sig) }],
   });
+}
+
+/** One signer signs over and over. */
+const ownKeyIds = new WeakMap<Signer, string>();
+
+function ownKeyId(signer: Signer, sha256: Sha256): string {
+  const keyId = ownKeyIds.get(signer) ?? keyIdOf(signer.publicKey, sha256);
+  ownKeyIds.set(signer, keyId);
+  return keyId;
 }
 
 interface WrittenEnvelope {

@@ -40,13 +40,24 @@ export function noteKeyId({ name, type, publicKey }: NoteKey, sha256: Sha256): U
 /** Throws `journal.invalid_note` for a text that no note can hold. */
 export function signNote(text: string, name: string, { signer, sha256 }: NoteSigning): string {
   if (text.length < 2 || !text.endsWith('\n') || !isPlain(text)) throw invalid('can hold no such text');
-  const keyId = noteKeyId({ name, type: 1, publicKey: signer.publicKey }, sha256);
+  const keyId = ownKeyId(name, { signer, sha256 });
   return `${text}\n${signatureLine({ name, keyId, signature: signer.sign(utf8(text)) })}`;
 }
 
 export interface NoteSigning {
   readonly signer: Signer;
   readonly sha256: Sha256;
+}
+
+/** One signer signs under one name, over and over. */
+const ownKeyIds = new WeakMap<Signer, { readonly name: string; readonly keyId: Uint8Array }>();
+
+function ownKeyId(name: string, { signer, sha256 }: NoteSigning): Uint8Array {
+  const known = ownKeyIds.get(signer);
+  if (known?.name === name) return known.keyId;
+  const keyId = noteKeyId({ name, type: 1, publicKey: signer.publicKey }, sha256);
+  ownKeyIds.set(signer, { name, keyId });
+  return keyId;
 }
 
 /** Throws `journal.invalid_note` for a name that notes cannot hold. */

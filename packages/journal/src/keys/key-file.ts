@@ -60,7 +60,7 @@ function writeNew(path: string, text: string): void {
 
 interface CachedSigner {
   readonly signer: Signer;
-  readonly stat: string;
+  readonly stat: Stats;
 }
 
 const cache = new Map<string, CachedSigner>();
@@ -68,12 +68,21 @@ const cache = new Map<string, CachedSigner>();
 /** Reads the file again only when it is another one. Throws `journal.key_missing`, `journal.key_unsafe`, `journal.invalid_key`. */
 export function readSigner(path: string): Signer {
   const stat = statOf(path);
-  const identity = `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`;
   const cached = cache.get(path);
-  if (cached?.stat === identity) return cached.signer;
+  if (cached !== undefined && isSameFile(cached.stat, stat)) return cached.signer;
   const signer = signerOf(parse(readFileSync(path, 'utf8')));
-  cache.set(path, { signer, stat: identity });
+  cache.set(path, { signer, stat });
   return signer;
+}
+
+function isSameFile(one: Stats, other: Stats): boolean {
+  return (
+    one.ino === other.ino &&
+    one.dev === other.dev &&
+    one.size === other.size &&
+    one.mtimeMs === other.mtimeMs &&
+    one.ctimeMs === other.ctimeMs
+  );
 }
 
 function statOf(path: string): Stats {

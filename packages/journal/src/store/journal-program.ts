@@ -12,7 +12,7 @@ import { KEPT_LEVEL } from './journal-schema.ts';
 import { currentLogRow, type HeadMemory, keepHead, type LogHead, readHead } from './log-head.ts';
 import type { PreparedBody, PreparedEntry } from './prepared-entry.ts';
 import { type JournalSettings, sealLogs, sealRows } from './seal-logs.ts';
-import { type JournalStatements, type OneRow, one, type StatementValue, statementsFor } from './statements.ts';
+import { one, type RowsStatement, type StatementValue, statementsFor } from './statements.ts';
 
 export const JOURNAL_PROGRAM = 'journal';
 
@@ -59,7 +59,7 @@ const journal: WriterProgram<JournalInput, JournalOutput, JournalSettings, LogHe
     }
     if (signedBy !== undefined) yield* requireAttestable(head, entries, { signedBy, build });
     const { next, hashes } = yield* appendTo(head, entries, build);
-    memory.set(next);
+    memory.set(signedBy === undefined ? next : { ...next, attesting: signedBy });
     if (entries.some(hasAct)) {
       // What entries do to the journal's own tables needs the log's row as it is after them, and may change it.
       yield* keepHead(build, memory);
@@ -94,11 +94,12 @@ function* begin(
 
 /** SECURITY: T-31 — what a retired key signed, or what is said twice about a call, would spoil the log for good. */
 function* requireAttestable(
-  { log }: LogHead,
+  { log, attesting }: LogHead,
   entries: readonly PreparedEntry[],
   { signedBy, build }: { readonly signedBy: string; readonly build: Kysely<never> },
 ): ProgramRun<void> {
-  if (!(yield* isCertified({ log: log.number, role: 'attestation', publicKey: signedBy }, build))) {
+  const key = { log: log.number, role: 'attestation', publicKey: signedBy } as const;
+  if (attesting !== signedBy && !(yield* isCertified(key, build))) {
     throw new JournalError('journal.key_not_certified', 'The attestation key does not count in this log any more.');
   }
   for (const { fields } of entries) {
@@ -148,8 +149,8 @@ function* appendTo(
   let hashes = '';
   const completed: CompletedNode[] = [];
   const adding = { sha256: nodeSha256, completed: (node: CompletedNode) => void completed.push(node) };
-  const rows: StatementValue[][] = [];
-  const bodies: OneRow[] = [];
+  const rows: RowValues[] = [];
+  const bodies: RowValues[] = [];
   for (const { fields, bodies: of } of entries) {
     const { size: seq } = frontier;
     const [time, actor, kind, version, data, ...index] = fields;
@@ -158,10 +159,10 @@ function* appendTo(
     previous = hash;
     hashes += hexOf(hash);
     rows.push([log.number, seq, time, actor, kind, version, data, hash, ...index]);
-    for (const body of of) bodies.push(insertBody(statements.insertBody, body, { log: log.number, seq }));
+    for (const body of of) bodies.push(bodyRow(body, { log: log.number, seq }));
   }
-  yield* insertAll(rows, statements);
-  for (const body of bodies) yield body;
+  yield* insertAll(rows, statements.insertEntries);
+  yield* insertAll(bodies, statements.insertBodies);
   for (const { level, index, hash } of completed) {
     if (level % KEPT_LEVEL === 0) yield one(statements.insertNode, [log.number, level, index, hash]);
   }
@@ -169,21 +170,22 @@ function* appendTo(
 }
 
 /** Many rows to a statement: calling the database costs as much as putting in a row. */
-function* insertAll(
-  rows: readonly (readonly StatementValue[])[],
-  { insertEntries }: JournalStatements,
-): ProgramRun<void> {
+function* insertAll(rows: readonly RowValues[], statement: RowsStatement): ProgramRun<void> {
   let at = 0;
-  for (const { count, sql } of insertEntries) {
+  for (const { count, sql } of statement) {
     for (; rows.length - at >= count; at += count) {
-      yield { kind: 'statement', sql, parameters: rows.slice(at, at + count).flat(), rows: count };
+      const parameters: StatementValue[] = [];
+      for (let next = at; next < at + count; next += 1) parameters.push(...(rows[next] as RowValues));
+      yield { kind: 'statement', sql, parameters, rows: count };
     }
   }
 }
 
-function insertBody(sql: string, body: PreparedBody, at: { readonly log: number; readonly seq: number }): OneRow {
+type RowValues = readonly StatementValue[];
+
+function bodyRow(body: PreparedBody, at: { readonly log: number; readonly seq: number }): RowValues {
   const isFile = body.content === 'file';
-  return one(sql, [
+  return [
     body.commitment,
     at.log,
     at.seq,
@@ -194,5 +196,5 @@ function insertBody(sql: string, body: PreparedBody, at: { readonly log: number;
     body.totalBytes,
     null,
     null,
-  ]);
+  ];
 }

@@ -1,5 +1,6 @@
 import type { ProgramRun, TransactionMemory } from '@palyra/storage';
 import type { Kysely } from 'kysely';
+import type { Signer } from '../format/crypto.ts';
 import { decodeFrontier, encodeFrontier, type Frontier } from '../format/merkle-tree.ts';
 import { JournalError } from '../journal-error.ts';
 import type { LogRow } from './journal-schema.ts';
@@ -11,8 +12,10 @@ export interface LogHead {
   readonly frontier: Frontier;
   /** The hash of the last entry. */
   readonly previous: Uint8Array;
-  /** The checkpoint key that the log certifies, hexadecimal, once it was looked for. */
-  readonly certified?: string;
+  /** What signs checkpoints with a key that the log certifies, once it was looked for. */
+  readonly certified?: Signer;
+  /** The attestation key that the log certifies, hexadecimal, once it was looked for. */
+  readonly attesting?: string;
 }
 
 export type HeadMemory = TransactionMemory<LogHead>;

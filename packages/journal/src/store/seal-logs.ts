@@ -2,12 +2,13 @@ import type { Notification, ProgramRun } from '@palyra/storage';
 import type { Kysely } from 'kysely';
 import { hexOf } from '../format/bytes.ts';
 import { checkpointText } from '../format/checkpoint.ts';
+import type { Signer } from '../format/crypto.ts';
 import { encodeFrontier, rootOf } from '../format/merkle-tree.ts';
 import { signNote } from '../format/signed-note.ts';
 import { JournalError } from '../journal-error.ts';
 import { readSigner } from '../keys/key-file.ts';
 import { nodeSha256 } from '../node-crypto.ts';
-import { isCertified } from './certified-key.ts';
+import { isCertified, type KeyInUse } from './certified-key.ts';
 import type { LogRow } from './journal-schema.ts';
 import { type HeadMemory, headOf, type LogHead } from './log-head.ts';
 import { one, statementsFor } from './statements.ts';
@@ -57,8 +58,7 @@ function* sealHead(head: LogHead, { checkpointKeyFile }: JournalSettings, build:
   const statements = statementsFor(build);
   const signer = readSigner(checkpointKeyFile);
   // SECURITY: T-53 — a key that the root has not certified signs nothing, or the log would end in an unverifiable tail.
-  const key = { log: log.number, role: 'checkpoint', publicKey: hexOf(signer.publicKey) } as const;
-  if (head.certified !== key.publicKey && !(yield* isCertified(key, build))) {
+  if (head.certified !== signer && !(yield* isCertified(keyOf(signer, log), build))) {
     throw new JournalError('journal.key_not_certified', 'The checkpoint key is not one that counts in this log.', {
       fix: 'Bring the identity directory that belongs to this database back, or run `palyra journal recover`.',
     });
@@ -67,5 +67,9 @@ function* sealHead(head: LogHead, { checkpointKeyFile }: JournalSettings, build:
   const note = signNote(text, log.origin, { signer, sha256: nodeSha256 });
   yield one(statements.insertCheckpoint, [log.number, size, note]);
   yield one(statements.updateLog, [size, previous, encodeFrontier(frontier), size, log.number]);
-  return { ...head, log: { ...log, sealed: size }, certified: key.publicKey };
+  return { ...head, log: { ...log, sealed: size }, certified: signer };
+}
+
+function keyOf(signer: Signer, log: LogRow): KeyInUse {
+  return { log: log.number, role: 'checkpoint', publicKey: hexOf(signer.publicKey) };
 }

@@ -1,14 +1,13 @@
 import { sql } from '@palyra/storage';
 import type { Compilable, Kysely } from 'kysely';
-import type { EntryRow, JournalSchema } from './journal-schema.ts';
+import type { BodyRow, EntryRow, JournalSchema } from './journal-schema.ts';
 
 /** The statements of every append, compiled once: building them each time costs more than running them. */
 export interface JournalStatements {
   readonly selectLog: string;
   readonly selectUnsealed: string;
-  /** For so many rows each, the most first. */
-  readonly insertEntries: readonly { readonly count: number; readonly sql: string }[];
-  readonly insertBody: string;
+  readonly insertEntries: RowsStatement;
+  readonly insertBodies: RowsStatement;
   /** By log, role and key. */
   readonly selectKey: string;
   /** By log and call. */
@@ -17,6 +16,9 @@ export interface JournalStatements {
   readonly updateLog: string;
   readonly insertCheckpoint: string;
 }
+
+/** For so many rows each, the most first, and for one. */
+export type RowsStatement = readonly { readonly count: number; readonly sql: string }[];
 
 export type StatementValue = string | number | Uint8Array | null;
 
@@ -62,13 +64,31 @@ const ENTRY: EntryRow = {
   outcome: '',
 };
 
+const BODY: BodyRow = {
+  commitment: '',
+  log: 0,
+  seq: 0,
+  salt: NO_BYTES,
+  body: NO_BYTES,
+  place: '',
+  bytes: 0,
+  total_bytes: 0,
+  erased_by: 0,
+  erased_in: 0,
+};
+
 function compileAll(db: Kysely<JournalSchema>): JournalStatements {
   return {
     selectLog: sqlOf(db.selectFrom('journal_logs').selectAll().orderBy('number', 'desc')),
     selectUnsealed: sqlOf(db.selectFrom('journal_logs').selectAll().whereRef('size', '>', 'sealed').orderBy('number')),
-    insertEntries: [32, 8, 1].map((count) => ({
+    // A call has two and three entries in a commit, with as many bodies.
+    insertEntries: [32, 8, 3, 2, 1].map((count) => ({
       count,
       sql: sqlOf(db.insertInto('journal_entries').values(Array.from({ length: count }, () => ENTRY))),
+    })),
+    insertBodies: [3, 2, 1].map((count) => ({
+      count,
+      sql: sqlOf(db.insertInto('journal_bodies').values(Array.from({ length: count }, () => BODY))),
     })),
     selectKey: sqlOf(
       db
@@ -85,20 +105,6 @@ function compileAll(db: Kysely<JournalSchema>): JournalStatements {
         .where('log', '=', 0)
         .where('call_id', '=', '')
         .where('kind', '=', sql.lit('attestation')),
-    ),
-    insertBody: sqlOf(
-      db.insertInto('journal_bodies').values({
-        commitment: '',
-        log: 0,
-        seq: 0,
-        salt: NO_BYTES,
-        body: NO_BYTES,
-        place: '',
-        bytes: 0,
-        total_bytes: 0,
-        erased_by: 0,
-        erased_in: 0,
-      }),
     ),
     insertNode: sqlOf(db.insertInto('journal_nodes').values({ log: 0, level: 0, place: 0, hash: NO_BYTES })),
     updateLog: sqlOf(

@@ -42,6 +42,17 @@ export function createOpenCalls(from: number, remembered: number = REMEMBERED_CA
   const calls = new Map<string, CallTrace>();
   let forgottenUpTo = from - 1;
   let forgottenDue = 0;
+  // Many at a time: a map finds its oldest key by passing over all that were taken out before it.
+  const atATime = Math.max(1, Math.floor(remembered / 16));
+  const forgetOldest = () => {
+    let left = atATime;
+    for (const [id, { isDue }] of calls) {
+      calls.delete(id);
+      if (isDue === true) forgottenDue += 1;
+      left -= 1;
+      if (left === 0) return;
+    }
+  };
   return {
     note(entry, at) {
       if (!('call_id' in entry.data) || entry.data.call_id === undefined) return;
@@ -51,10 +62,7 @@ export function createOpenCalls(from: number, remembered: number = REMEMBERED_CA
       if (trace === undefined) return;
       calls.set(id, trace);
       if (calls.size <= remembered) return;
-      const [oldest] = calls;
-      if (oldest === undefined) return;
-      calls.delete(oldest[0]);
-      if (oldest[1].isDue === true) forgottenDue += 1;
+      forgetOldest();
       // Entries of that call which are still to come will make a new trace, without what came before.
       forgottenUpTo = at.seq;
     },

@@ -82,8 +82,7 @@ function withStatements(database: DatabaseSync): Connection {
   return {
     database,
     query(sql, parameters) {
-      const { statement, hasRows } = statements.get(sql) ?? prepare(database, sql);
-      remember(statements, sql, { statement, hasRows });
+      const { statement, hasRows } = statements.get(sql) ?? remember(statements, sql, prepare(database, sql));
       if (hasRows) {
         const rows = statement.all(...parameters) as Row[];
         return { rowCount: rows.length, rows };
@@ -99,13 +98,11 @@ function prepare(database: DatabaseSync, sql: string): Prepared {
   return { statement, hasRows: statement.columns().length > 0 };
 }
 
-/** Most recently used last, so that the first one is the one to forget. */
-function remember(statements: Map<string, Prepared>, sql: string, prepared: Prepared): void {
-  statements.delete(sql);
+/** There are far fewer than this: who keeps count of their use pays for it with every statement. */
+function remember(statements: Map<string, Prepared>, sql: string, prepared: Prepared): Prepared {
+  if (statements.size >= CACHED_STATEMENTS) statements.clear();
   statements.set(sql, prepared);
-  if (statements.size <= CACHED_STATEMENTS) return;
-  const [oldest] = statements.keys();
-  if (oldest !== undefined) statements.delete(oldest);
+  return prepared;
 }
 
 /** SQLite gives its journal files the mode of the main file, so this one decision covers them all. */

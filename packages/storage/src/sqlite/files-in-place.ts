@@ -1,4 +1,4 @@
-import { lstatSync } from 'node:fs';
+import { lstatSync, type Stats } from 'node:fs';
 import { StorageError } from '../storage-error.ts';
 
 /**
@@ -8,12 +8,13 @@ import { StorageError } from '../storage-error.ts';
  */
 export function createPlaceCheck(path: string): () => void {
   const database = identityOf(path);
-  let log: string | undefined;
+  const logPath = `${path}-wal`;
+  let log: Identity | undefined;
   return () => {
     // The write-ahead log is made by the first commit and stays as long as anybody has it open.
-    const found = identityOf(`${path}-wal`);
+    const found = identityOf(logPath);
     log ??= found;
-    if (identityOf(path) === database && found === log) return;
+    if (isSame(identityOf(path), database) && isSame(found, log)) return;
     // SECURITY: T-32 — an entry that is acknowledged must be in the file that the next start reads.
     throw new StorageError('storage.unavailable', 'The database file was removed or replaced while it was open.', {
       fix: 'Put the same file back; if another one shall take its place, stop palyrad first.',
@@ -29,7 +30,12 @@ export function requireFile(path: string): void {
   });
 }
 
-function identityOf(path: string): string | undefined {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  return stat === undefined ? undefined : `${stat.dev} ${stat.ino}`;
+type Identity = Pick<Stats, 'dev' | 'ino'>;
+
+function identityOf(path: string): Identity | undefined {
+  return lstatSync(path, { throwIfNoEntry: false });
+}
+
+function isSame(one: Identity | undefined, other: Identity | undefined): boolean {
+  return one?.ino === other?.ino && one?.dev === other?.dev;
 }

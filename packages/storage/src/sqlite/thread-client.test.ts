@@ -49,3 +49,29 @@ test('a thread that dies fails what was under way, and everything after it', asy
   await expect(thread.request('b')).rejects.toMatchObject({ code: 'storage.unavailable' });
   expect(gaps).toBe(1);
 });
+
+test('of many answers some are handed out later, and none is lost when the thread ends right after them', async () => {
+  const entry = new URL(
+    `data:text/javascript,import { parentPort } from 'node:worker_threads';
+     parentPort.on('message', ({ requests }) => {
+       const answers = requests.map(({ id, body }) => ({ id, ok: true, result: body }));
+       parentPort.postMessage({ kind: 'answers', answers });
+       parentPort.close();
+     });
+     parentPort.postMessage({ kind: 'ready' });`,
+  );
+  const thread = await startThread<number, number>({
+    entry,
+    data: {},
+    maxWaiting: 100,
+    lost: 'storage.outcome_unknown',
+    events,
+  });
+  const bodies = Array.from({ length: 21 }, (_, at) => at);
+  const settled: number[] = [];
+  const all = bodies.map((body) => thread.request(body).then((result) => settled.push(result)));
+  await all[0];
+  expect(settled.length).toBeLessThan(bodies.length);
+  await Promise.all(all);
+  expect(settled).toEqual(bodies);
+});

@@ -24,6 +24,12 @@ export interface ThreadOptions {
   readonly events: ThreadEvents;
 }
 
+/**
+ * When so many have their answers at once, half of them go on a turn of the event loop later. Else all go on in step: this
+ * thread works for all of them while the other waits, and then waits while the other works.
+ */
+const MANY_ANSWERS = 8;
+
 interface Waiting<Result> {
   resolve(result: Result): void;
   reject(error: StorageError): void;
@@ -57,6 +63,7 @@ function connectTo<Body, Result>(
 ): ThreadClient<Body, Result> {
   const waiting = new Map<number, Waiting<Result>>();
   let outbox: Request<Body>[] = [];
+  const heldBack: Answer<Result>[] = [];
   let nextId = 0;
   let closed = false;
   let died = false;
@@ -88,19 +95,33 @@ function connectTo<Body, Result>(
     }
   };
 
+  const settleHeldBack = () => {
+    for (const answer of heldBack.splice(0)) settle(waiting, answer);
+  };
+  const handOut = (answers: readonly Answer<Result>[]) => {
+    settleHeldBack();
+    const now = answers.length > MANY_ANSWERS ? Math.ceil(answers.length / 2) : answers.length;
+    for (const answer of answers.slice(0, now)) settle(waiting, answer);
+    if (now === answers.length) return;
+    heldBack.push(...answers.slice(now));
+    setImmediate(settleHeldBack);
+  };
+
   worker.on('message', (message: FromThread<Result>) => {
     if (message.kind === 'answers') {
-      for (const answer of message.answers) settle(waiting, answer);
+      handOut(message.answers);
       if (message.notifications !== undefined) events.notified(message.notifications);
     } else if (message.kind === 'notified') events.notified(message.notifications);
     else if (message.kind === 'gap') events.gap();
   });
   worker.on('error', (cause) => {
     died = true;
+    settleHeldBack();
     failAll(waiting, new StorageError(lost, 'A storage thread died.', { cause }));
   });
   void exited.then(() => {
     died ||= !closed;
+    settleHeldBack();
     failAll(waiting, new StorageError(lost, 'A storage thread ended before it answered.'));
     // Units may have been committed whose notifications nobody told.
     if (died) events.gap();

@@ -104,6 +104,7 @@ function commitAndAnswer(writer: Writer, requests: readonly Request<WriterReques
     body.kind === 'unit' ? toAnswer(id, inOrder.next().value) : { ...cutLog(writer), id },
   );
   send({ kind: 'answers', answers, ...(sealed.length > 0 ? { notifications: sealed } : {}) });
+  writer.tellOthers();
 }
 
 function toAnswer(id: number, result: UnitResult | undefined): Answer<WriterResult> {

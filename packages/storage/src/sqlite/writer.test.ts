@@ -23,12 +23,14 @@ async function failingDisk() {
     if (disk.isAway) throw fault();
     disk.opened += 1;
     const connection = openForWriting(options);
-    const exec = connection.database.exec.bind(connection.database);
-    connection.database.exec = (sql) => {
-      if (sql === disk.failAt) throw fault();
-      exec(sql);
+    return {
+      ...connection,
+      query(sql, parameters) {
+        if (sql === disk.failAt) throw fault();
+        return connection.query(sql, parameters);
+      },
+      requireInPlace: () => undefined,
     };
-    return { ...connection, requireInPlace: () => undefined };
   };
   const bell = openBell(options.path);
   const writer = createWriter({ open, bell, programs: new Map(), build: sqliteBuilder(), origin: 'me' });

@@ -10,6 +10,8 @@ import { needsReopening, sqliteFault } from './sqlite-error.ts';
 export interface Writer {
   /** Never throws: a fault is every unit's answer. */
   commit(units: readonly CommitUnit[]): BatchResult;
+  /** Rings for what was committed since, when those who asked have their answers: they are in more of a hurry. */
+  tellOthers(): void;
   /** Empties the write-ahead log into the database and cuts it. Throws `StorageError`; `storage.locked` while others read. */
   cutLog(): void;
   close(): void;
@@ -40,6 +42,7 @@ export function createWriter({ open, bell, ...context }: WriterDeps): Writer {
   };
   let current: OpenWriter | undefined = reopen();
   let commits = 0;
+  let hasNews = false;
 
   const prune = (connection: Connection) => {
     try {
@@ -58,7 +61,7 @@ export function createWriter({ open, bell, ...context }: WriterDeps): Writer {
         current ??= reopen();
         current.connection.requireInPlace();
         const result = commitBatch(units, { ...context, ...current });
-        if (tellsSomething(units, result)) bell.ring();
+        hasNews ||= tellsSomething(units, result);
         commits += 1;
         if (commits % COMMITS_BETWEEN_PRUNINGS === 0) prune(current.connection);
         return result;
@@ -70,6 +73,10 @@ export function createWriter({ open, bell, ...context }: WriterDeps): Writer {
         const fault = sqliteFault(error);
         return { units: units.map(() => ({ error: fault })), sealed: [] };
       }
+    },
+    tellOthers() {
+      if (hasNews) bell.ring();
+      hasNews = false;
     },
     cutLog() {
       current ??= reopen();
