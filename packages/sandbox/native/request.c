@@ -1,6 +1,7 @@
 #include "request.h"
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -263,6 +264,7 @@ static void settle(const struct request *r, const void *slot) {
 }
 
 static void settle_strings(struct request *r) {
+  r->args[r->arg_count] = r->env[r->env_count] = r->wrapper[r->wrapper_count] = NULL;
   settle(r, &r->tool_path);
   settle(r, &r->cwd);
   settle(r, &r->cpu_counter);
@@ -288,7 +290,7 @@ static void settle_strings(struct request *r) {
 static int names_tool(uint16_t tag) { return tag <= ITEM_CWD || tag == ITEM_STDIN; }
 
 static const char *parse(const uint8_t *bytes, size_t length, struct request *request, int only_tool) {
-  memset(request, 0, sizeof *request);
+  memset(request, 0, offsetof(struct request, args));
   struct parser parser = {.request = request, .fault = NULL};
   struct cursor cursor = {.at = bytes, .left = length};
   struct item item;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../box-layout.h"
 #include "../request.h"
 
 #define MAX_FILES 64
@@ -99,6 +100,21 @@ static void check_tool(void) {
   check(request.arg_count > 0, "there is no program");
 }
 
+/* Whatever the arguments say: bubblewrap's have an end, and each step lies in the root that is put together. */
+static void check_layout(void) {
+  static struct layout layout;
+  if (request.wrapper_count == 0 || !read_layout(&request, &layout)) return;
+  int left = 0;
+  while (layout.left[left] != NULL) left += 1;
+  check(left >= 4 && left <= request.wrapper_count + 3, "bubblewrap gets other arguments");
+  check(layout.count > 0 && layout.count <= MAX_STEPS, "there are too many steps");
+  for (int at = 0; at < layout.count; at += 1) {
+    const struct step *step = &layout.steps[at];
+    check(step->at[0] == '/' && strstr(step->at, "/..") == NULL && strncmp(step->at, "/proc/", 6) != 0, "a step lies elsewhere");
+    check(step->copy == -1 && step->mode <= 07777 && (step->kind == STEP_FILE) == (step->data != NULL), "a step is not whole");
+  }
+}
+
 static void check_accepted(const struct input *input) {
   if (!request.is_later) check_tool();
   check_list(request.args, request.arg_count, MAX_ARGS);
@@ -115,6 +131,7 @@ static void check_accepted(const struct input *input) {
   check_cgroups();
   check_mounts();
   check_data(input);
+  check_layout();
 }
 
 /* A sandbox that was measured stays what it is: nothing comes with the word but a tool. */
