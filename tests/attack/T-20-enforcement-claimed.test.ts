@@ -10,7 +10,10 @@ import type { Pretence } from './programs/pretended-sandbox.ts';
 import { type Ended, launcherIn, startDaemon } from './sandbox-daemon.ts';
 import { describeBothWays, describeOrdinary, type Place, sh, tierB, tierC } from './sandboxed.ts';
 
-/** What a bubblewrap of an attacker, of another version or with a fault may do to its arguments. */
+/**
+ * What a bubblewrap of an attacker, of another version or with a fault may do to its arguments; the root that it is told to
+ * take was put together by the launcher, at /sys.
+ */
 const UNFAITHFUL: readonly (readonly [string, string])[] = [
   ['ignores the filter', "drop('--seccomp', 1)"],
   ['shares the ipc namespace', "drop('--unshare-ipc', 0)"],
@@ -20,12 +23,13 @@ const UNFAITHFUL: readonly (readonly [string, string])[] = [
   ['shares the cgroup namespace', "drop('--unshare-cgroup', 0)"],
   ['keeps capabilities', "drop('--cap-drop', 1); add('--cap-add', 'ALL')"],
   ['makes everything writable', "args[:] = ['--bind' if each == '--ro-bind' else each for each in args]"],
-  ['leaves the root writable', "drop_pair('--remount-ro', '/')"],
-  ['leaves /dev writable', "drop_pair('--remount-ro', '/dev')"],
-  ['shows more than it should', "add('--ro-bind', '/var', '/var')"],
-  ['shows the real /tmp', "drop_tmpfs('/tmp'); add('--bind', '/tmp', '/tmp')"],
+  ['takes another root, which is writable', 'own_root()'],
+  ['takes the host for the root', "args[args.index('/sys')] = '/'"],
+  ['leaves /dev writable', "add('--dev', '/dev')"],
+  ['shows more than it should', "add('--ro-bind', '/var', '/home')"],
+  ['shows the real /tmp', "add('--bind', '/tmp', '/tmp')"],
   ['leaves out a mask', "drop_bind('/proc/sys')"],
-  ['makes a tmpfs without a size', "drop('--size', 1)"],
+  ['makes a tmpfs without a size', "add('--tmpfs', '/dev/shm')"],
   ['is no sandbox at all', "os.execv('/proc/self/fd/5', ['/proc/self/fd/5', 'stage'])"],
 ];
 
@@ -37,15 +41,12 @@ def drop(name, values):
     at = args.index(name)
     del args[at:at + 1 + values]
 def add(*more): args[args.index('/proc/self/fd/5'):args.index('/proc/self/fd/5')] = more
-def drop_pair(name, value):
-  for at in reversed(range(len(args) - 1)):
-    if args[at] == name and args[at + 1] == value: del args[at:at + 2]
+def own_root():
+  at = args.index('--dev-bind')
+  args[at:at + 3] = [word for name in os.listdir('/sys') for word in ('--dev-bind', '/sys/' + name, '/' + name)]
 def drop_bind(target):
   for at in reversed(range(len(args) - 2)):
     if args[at] == '--ro-bind' and args[at + 2] == target: del args[at:at + 3]
-def drop_tmpfs(target):
-  at = next(at for at in range(len(args)) if args[at] == '--tmpfs' and args[at + 1] == target)
-  del args[at - 4:at + 2]
 ${change}
 os.execv('/usr/bin/bwrap', ['bwrap', *args])
 `;

@@ -90,6 +90,13 @@ export function processesWith(marker: string): readonly number[] {
   return processIds().filter((pid) => textOf(`/proc/${pid}/cmdline`).includes(marker) && stateOf(pid) !== 'Z');
 }
 
+/** Pids of live bubblewraps that have this place mounted. */
+export function boxesWith(workspace: string): readonly number[] {
+  const isBox = (pid: number) =>
+    textOf(`/proc/${pid}/comm`) === 'bwrap\n' && textOf(`/proc/${pid}/mountinfo`).includes(workspace);
+  return processIds().filter(isBox);
+}
+
 export function processIds(): readonly number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -58,7 +58,7 @@ async function fuzzParser(program: string, count: number): Promise<FuzzOutcome> 
 }
 
 const parserSources = (directory: string) =>
-  ['fuzz/fuzz-request.c', 'wire.c', 'request.c'].map((name) => join(directory, name));
+  ['fuzz/fuzz-request.c', 'wire.c', 'request.c', 'box-layout.c'].map((name) => join(directory, name));
 
 test('the corpus is what the encoder makes of the plans of today', async () => {
   const vectors = launcherVectors();
@@ -88,6 +88,8 @@ const PLANTED: readonly { readonly file: string; readonly right: string; readonl
   { file: 'request.c', right: 'data_count >= MAX_DATA', wrong: 'data_count > MAX_DATA' },
   { file: 'request.c', right: 'if (item->length < skip)', wrong: 'if (item->length + 1 < skip)' },
   { file: 'request.c', right: 'tag <= ITEM_CWD', wrong: 'tag <= ITEM_WATCH' },
+  { file: 'box-layout.c', right: 'has_dots(at) || in_proc(at)', wrong: 'in_proc(at)' },
+  { file: 'box-layout.c', right: 'at + word->arguments >=', wrong: 'at + word->arguments >' },
   { file: 'request.c', right: 'length != 1 ||', wrong: 'length < 1 ||' },
   { file: 'request.c', right: 'SIGCONT, SIGTSTP}', wrong: 'SIGCONT, SIGSTOP}' },
   { file: 'request.c', right: "|| byte == '.';", wrong: "|| byte == '.' || byte == '\"';" },

@@ -54,17 +54,18 @@ async function open(pool: Partial<PoolSettings> = {}, home?: string): Promise<Op
 
 const stdoutOf = (result: RunResult) => ('output' in result ? Buffer.from(result.output.stdout).toString('utf8') : '');
 
-/** bubblewrap's own processes: they have the workspace among their arguments, and the tools have not. */
+/** bubblewrap's own processes, by what is mounted there; what waits for its word and the tools are no bubblewrap. */
 function boxesOf({ workspace }: Opened): readonly number[] {
-  const commandOf = (pid: string) => {
+  const textOf = (pid: string, file: string) => {
     try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      return readFileSync(`/proc/${pid}/${file}`, 'utf8');
     } catch {
       return '';
     }
   };
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.filter((pid) => commandOf(pid).includes(workspace)).map(Number);
+  const isBox = (pid: string) => textOf(pid, 'comm') === 'bwrap\n' && textOf(pid, 'mountinfo').includes(workspace);
+  return pids.filter(isBox).map(Number);
 }
 
 /** The keepers, bubblewrap's, and those that wait for their word. */

@@ -51,6 +51,7 @@ void forget_job(struct job *job) {
   close_fd(&job->fds.channel);
   close_fd(&job->tool_pidfd);
   close_fd(&job->mounts);
+  close_fd(&job->outer_mounts);
   close_fd(&job->listener);
   while (job->tmpfs_count > 0) close(job->tmpfs[--job->tmpfs_count]);
   release(&job->said);

@@ -25,7 +25,7 @@ struct job {
   pid_t tool; /* as the host sees it */
   int tool_pidfd;
   int listener; /* of one with a way out, until its gate has it; -1 otherwise */
-  int mounts; /* the sandbox's mount namespace, of one that waits for its tool; -1 otherwise */
+  int mounts, outer_mounts; /* the mount namespaces of a sandbox and of the bubblewrap around it; -1 when not held */
   /* What the process that becomes the tool has said so far. */
   struct buffer said;
   char failure[256];

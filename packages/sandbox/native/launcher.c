@@ -25,6 +25,7 @@
 #include "listener.h"
 #include "outside-facts.h"
 #include "pass-signal.h"
+#include "stage-root.h"
 #include "texts.h"
 #include "word.h"
 
@@ -73,7 +74,7 @@ static void on_start(uint32_t id, const uint8_t *payload, size_t length) {
   memset(job, 0, sizeof *job);
   job->fds = NOTHING_STARTED;
   job->id = id;
-  job->tool_pidfd = job->mounts = job->listener = -1;
+  job->tool_pidfd = job->mounts = job->outer_mounts = job->listener = -1;
   job->is_wrapped = request.wrapper_count > 0;
   job->has_terminal = request.has_terminal;
   job->has_listener = request.has_listener;
@@ -117,7 +118,7 @@ static void tell_facts(struct job *job) {
   release(&facts);
   /* SECURITY: T-40 — palyrad judges what was read by its number: signals go to that process, or to nobody. */
   if (!is_held(job->tool_pidfd)) close_fd(&job->tool_pidfd);
-  if (job->is_later && job->is_wrapped) job->mounts = hold_mounts(job->tool);
+  if (job->is_later) hold_mounts(job);
   job->phase = JOB_MEASURED;
 }
 
@@ -203,6 +204,7 @@ static void on_go(struct job *job, const uint8_t *payload, size_t length) {
     return;
   }
   job->phase = JOB_STARTING;
+  hold_mounts(job);
   release(&job->said);
   /* Whoever waited for a tool has not run one yet. */
   if (job->is_later) start_clock(job);
@@ -231,9 +233,12 @@ static void tell_end(struct job *job) {
     send_frame(FRAME_ENDED, job->id, ended.bytes, ended.length);
     release(&ended);
   }
-  /* Nothing of the tool is left; what is ours is put away when it was told. Should palyrad be gone, the loop sees it next. */
+  /* Nothing of the tool is left, and only of one that was started ahead are its keeper and its cgroups; what we hold of its
+   * mounts is put away when it was told. Should palyrad be gone, the loop sees it next. */
   if (job->is_later) (void)flush_frames();
   waitpid(job->fds.keeper, NULL, 0);
+  remove_cgroups(job);
+  (void)flush_frames();
   forget_job(job);
 }
 
@@ -481,6 +486,7 @@ static const char *protect_ourselves(void) {
   append(&mounts, "", 1);
   host.has_shared_mounts = mounts.failed || memmem(mounts.bytes, mounts.length, " shared:", 8) != NULL || memmem(mounts.bytes, mounts.length, " master:", 8) != NULL;
   release(&mounts);
+  host.can_stage_root = can_stage_root(host.is_root);
   append_namespaces(&own_namespaces, FACT_HOST_NAMESPACE, "/proc/self/ns");
   host.own_program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   return host.own_program < 0 ? "cannot open itself" : NULL;

@@ -34,25 +34,31 @@ static void await_filter(pid_t init) {
   }
 }
 
-static pid_t parent_of_tool(pid_t tool) {
+static pid_t parent_of(pid_t pid) {
   char path[64], status[4096];
-  snprintf(path, sizeof path, "/proc/%d/status", tool);
+  snprintf(path, sizeof path, "/proc/%d/status", pid);
   if (read_text(path, status, sizeof status) <= 0) return 0;
   const char *line = strstr(status, "\nPPid:");
   return line == NULL ? 0 : atoi(line + strlen("\nPPid:"));
 }
 
-int hold_mounts(pid_t tool) {
+static int open_mounts(pid_t pid) {
   char path[64];
-  snprintf(path, sizeof path, "/proc/%d/ns/mnt", tool);
+  snprintf(path, sizeof path, "/proc/%d/ns/mnt", pid);
   return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void hold_mounts(struct job *job) {
+  if (!job->is_wrapped || job->mounts >= 0) return;
+  job->mounts = open_mounts(job->tool);
+  job->outer_mounts = open_mounts(parent_of(parent_of(job->tool)));
 }
 
 void append_outside_facts(struct buffer *facts, const struct job *job) {
   uint8_t rules[4];
   append_process(facts, job->tool);
   if (job->is_wrapped) {
-    pid_t init = parent_of_tool(job->tool);
+    pid_t init = parent_of(job->tool);
     await_filter(init);
     append_process(facts, init);
   }

@@ -5,8 +5,9 @@
 #include "job.h"
 
 void append_outside_facts(struct buffer *facts, const struct job *job);
-/* Taking all of its mounts apart takes longer than a small tool runs. The last process in there would do it before anybody
- * hears that it has ended; held by us, they are taken apart when the end was told. */
-int hold_mounts(pid_t tool);
+/* Taking all mounts of a sandbox apart, and of the namespace in which its root was put together, takes longer than a small
+ * tool runs. The last process in there would do it before anybody hears that it has ended; held by us, they are taken apart
+ * when the end was told. */
+void hold_mounts(struct job *job);
 
 #endif

@@ -1,6 +1,7 @@
 #include "request.h"
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -285,6 +286,7 @@ static void settle(const struct request *r, const void *slot) {
 }
 
 static void settle_strings(struct request *r) {
+  r->args[r->arg_count] = r->env[r->env_count] = r->wrapper[r->wrapper_count] = NULL;
   settle(r, &r->tool_path);
   settle(r, &r->cwd);
   settle(r, &r->cpu_counter);
@@ -318,7 +320,7 @@ static const char *misplaced(uint16_t tag, enum payload payload) {
 }
 
 static const char *parse(const uint8_t *bytes, size_t length, struct request *request, enum payload payload) {
-  memset(request, 0, sizeof *request);
+  memset(request, 0, offsetof(struct request, args));
   struct parser parser = {.request = request, .fault = NULL};
   struct cursor cursor = {.at = bytes, .left = length};
   struct item item;

@@ -55,9 +55,6 @@ struct landlock_rule {
 
 struct request {
   char *tool_path;
-  char *args[MAX_ARGS + 1];
-  char *env[MAX_ENV + 1];
-  char *wrapper[MAX_ARGS + 1];
   int arg_count, env_count, wrapper_count;
   char *cwd;
   int has_terminal, has_identity, has_stdin, is_later, has_listener, is_gate, has_watch;
@@ -78,7 +75,6 @@ struct request {
   int cgroup_file_count;
   struct data_file data[MAX_DATA];
   int data_count;
-  struct landlock_rule landlock[MAX_LANDLOCK];
   int landlock_count;
   const char *landlock_stamp;
   /* struct sock_filter, 8 bytes each */
@@ -95,6 +91,12 @@ struct request {
   struct buffer for_stage;
   /* Copies of all strings, each with its NUL. */
   struct buffer strings;
+  /* From here on nothing is wiped: counted above, with NULL behind the last word. To touch them all takes longer than to read
+   * the facts, and the stage has them anew each time. */
+  char *args[MAX_ARGS + 1];
+  char *env[MAX_ENV + 1];
+  char *wrapper[MAX_ARGS + 1];
+  struct landlock_rule landlock[MAX_LANDLOCK];
 };
 
 /* NULL, or why it is refused: a static sentence. `release_request` afterwards in either case. */

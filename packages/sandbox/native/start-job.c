@@ -21,6 +21,7 @@
 #include "become-tool.h"
 #include "kill-tree.h"
 #include "landlock-rules.h"
+#include "stage-root.h"
 #include "staged-mounts.h"
 #include "texts.h"
 
@@ -250,6 +251,24 @@ static void load_filter(const struct request *request) {
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) fail(STAGE_SOCKET, "the filter could not be loaded");
 }
 
+/* The arguments for bubblewrap. What it would do by name, and look up in the table of all mounts after each, is done by
+ * descriptor, with the rights that it would have had; whether it came out as planned is measured in either case. */
+static char *const *lay_out_box(const struct request *request, const struct host *host, int has_own_mounts) {
+  static struct layout layout;
+  if (!host->can_stage_root || !read_layout(request, &layout)) return request->wrapper;
+  if (!has_own_mounts || host->is_root) {
+    host->forget_others();
+    prctl(PR_SET_DUMPABLE, 1);
+    const char *fault = own_mounts(0);
+    /* A new user namespace may clear it, too. */
+    if (fault == NULL && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fault = "privileges cannot be given up";
+    if (fault != NULL) fail(STAGE_SOCKET, fault);
+  }
+  int staged = stage_root(&layout);
+  if (staged < 0) fail(STAGE_SOCKET, "the sandbox's root cannot be put together");
+  return staged == 0 ? request->wrapper : layout.left;
+}
+
 static _Noreturn void run_child(const struct request *request, const struct host *host, const struct prepared *p) {
   default_signals();
   keep_filter(request);
@@ -269,11 +288,12 @@ static _Noreturn void run_child(const struct request *request, const struct host
   take_identity(request, STAGE_SOCKET);
   /* After the change of user, which clears it. */
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail(STAGE_SOCKET, "privileges cannot be given up");
-  if (request->wrapper_count > 0) {
+  char *const *wrapper = request->wrapper_count > 0 ? lay_out_box(request, host, needs_mounts) : NULL;
+  if (wrapper != NULL) {
     /* SECURITY: T-19 — no environment: bubblewrap runs outside the sandbox, and LD_PRELOAD would too. */
     static char *const nothing[] = {NULL};
     if (chdir("/") != 0) fail(STAGE_SOCKET, "the root directory cannot be entered");
-    execve(request->wrapper[0], request->wrapper, nothing);
+    execve(wrapper[0], wrapper, nothing);
     fail(STAGE_SOCKET, "the sandbox program cannot be executed");
   }
   if (p->ruleset >= 0 && landlock_enter(RULESET_FD) != 0) fail(STAGE_SOCKET, "Landlock could not be entered");

@@ -29,6 +29,7 @@ extern const struct started NOTHING_STARTED;
 struct host {
   int is_root;
   int has_shared_mounts; /* bubblewrap's mounts would follow the host's */
+  int can_stage_root; /* what bubblewrap mounts can be put together for it */
   int own_program; /* ourselves, for the stage */
   /* Whom tools belong to, when that was said at the start: nobody else's then. */
   int has_only;

@@ -55,7 +55,7 @@ export function parseHostRules(list: string): readonly HostRule[] {
 }
 
 /** What is wrong with a host, as the end of a sentence. */
-export const FAULTS: Readonly<Record<HostFault, string>> = {
+const FAULTS: Readonly<Record<HostFault, string>> = {
   empty: 'names no host',
   too_long: 'is longer than a host name can be',
   forbidden_character: 'has a character that no host has',

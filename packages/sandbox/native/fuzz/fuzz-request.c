@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../box-layout.h"
 #include "../request.h"
 
 #define MAX_FILES 64
@@ -102,7 +103,8 @@ static void check_tool(void) {
 /* No sandbox, no limits, and no tool's anything. */
 static void check_gate(void) {
   check_tool();
-  int more = request.wrapper_count + request.rlimit_count + request.tmpfs_count + request.bound_count + request.cgroup_count + request.cgroup_file_count + request.data_count + request.landlock_count;
+  int more = request.wrapper_count + request.rlimit_count + request.tmpfs_count + request.bound_count + request.cgroup_count +
+    request.cgroup_file_count + request.data_count + request.landlock_count;
   check(more == 0 && !request.has_terminal && !request.is_later && !request.has_listener, "a gate is more than a program");
   for (int at = 0; at < request.staged_count; at += 1) check(request.staged[at].flags == STAGED_READ_ONLY, "a gate could write");
   check(request.filter == NULL && request.wall_ms == 0 && request.output_bytes == 0, "a gate has limits");
@@ -113,6 +115,21 @@ static void check_label(void) {
   static const char known[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-";
   size_t length = check_text(request.label);
   check(length > 0 && length <= MAX_LABEL && strspn(request.label, known) == length, "a label is more than a label");
+}
+
+/* Whatever the arguments say: bubblewrap's have an end, and each step lies in the root that is put together. */
+static void check_layout(void) {
+  static struct layout layout;
+  if (request.wrapper_count == 0 || !read_layout(&request, &layout)) return;
+  int left = 0;
+  while (layout.left[left] != NULL) left += 1;
+  check(left >= 4 && left <= request.wrapper_count + 3, "bubblewrap gets other arguments");
+  check(layout.count > 0 && layout.count <= MAX_STEPS, "there are too many steps");
+  for (int at = 0; at < layout.count; at += 1) {
+    const struct step *step = &layout.steps[at];
+    check(step->at[0] == '/' && strstr(step->at, "/..") == NULL && strncmp(step->at, "/proc/", 6) != 0, "a step lies elsewhere");
+    check(step->copy == -1 && step->mode <= 07777 && (step->kind == STEP_FILE) == (step->data != NULL), "a step is not whole");
+  }
 }
 
 static void check_accepted(const struct input *input) {
@@ -133,6 +150,7 @@ static void check_accepted(const struct input *input) {
   check_cgroups();
   check_mounts();
   check_data(input);
+  check_layout();
 }
 
 /* A sandbox that was measured stays what it is: nothing comes with the word but a tool, and where its listener goes. */
@@ -144,7 +162,8 @@ static void check_word(int is_later) {
   check(!request.has_listener && !request.is_gate, "a word changes the sandbox");
   check_list(request.args, request.arg_count, MAX_ARGS);
   check_list(request.env, request.env_count, MAX_ENV);
-  int more = request.wrapper_count + request.rlimit_count + request.tmpfs_count + request.bound_count + request.cgroup_count + request.cgroup_file_count + request.data_count + request.landlock_count;
+  int more = request.wrapper_count + request.rlimit_count + request.tmpfs_count + request.bound_count + request.staged_count +
+    request.cgroup_count + request.cgroup_file_count + request.data_count + request.landlock_count;
   check(more == 0 && !request.has_identity && !request.has_terminal && !request.is_later, "a word changes the sandbox");
   check(request.cpu_counter == NULL && request.filter == NULL && request.landlock_stamp == NULL, "a word changes the sandbox");
   check(request.wall_ms == 0 && request.idle_ms == 0 && request.output_bytes == 0 && request.cpu_ms == 0, "a word changes limits");
