@@ -1,17 +1,18 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { SOAK_FACTOR, SOAK_VARIABLE, SUITES, type Suite } from './tools/suites.ts';
 import { LongFirst } from './tools/tests/long-first.ts';
 
 const conditions = ['palyra-source'];
 const patience = process.env[SOAK_VARIABLE] === '1' ? SOAK_FACTOR : 1;
 
-function project({ name, include, timeoutMs, globalSetup, runsIn, setupFiles = [] }: Suite) {
+function project({ name, include, exclude = [], timeoutMs, globalSetup, runsIn, setupFiles = [] }: Suite) {
   return {
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },
     test: {
       name,
       include: [...include],
+      exclude: [...configDefaults.exclude, ...exclude],
       environment: 'node',
       pool: 'forks',
       // Node runs our sources as they are, and keeps what it compiled: Vite's own loader took a second more for each file.

@@ -61,6 +61,8 @@ export interface StartOptions {
   /** The text of palyra.toml. */
   readonly config?: string;
   readonly arguments?: readonly string[];
+  /** Done to the home before palyrad is started on it. */
+  prepare?(home: HomeLayout): Promise<void>;
 }
 
 const PROGRAM = fileURLToPath(new URL('../apps/daemon/src/main.ts', import.meta.url));
@@ -71,6 +73,7 @@ export async function startPalyrad(options: StartOptions = {}): Promise<PalyradP
   try {
     const home = homeLayout(join(place.path, 'palyra'));
     await makeHome(home);
+    await options.prepare?.(home);
     return await startOn(home, options, place);
   } catch (error) {
     await place[Symbol.asyncDispose]();
@@ -177,7 +180,8 @@ async function startOn(home: HomeLayout, options: StartOptions, place: AsyncDisp
   };
 }
 
-function openIdentity({ database }: HomeLayout): Promise<OpenedIdentityHome> {
+/** The database of a home, for those who change its devices behind palyrad's back. */
+export function openIdentity({ database }: HomeLayout): Promise<OpenedIdentityHome> {
   return openIdentityHome(
     { location: { kind: 'sqlite', path: database }, lockTimeoutMs: 5_000 },
     { logger: { error: () => undefined }, create: { alsoKnown: JOURNAL_MIGRATIONS } },

@@ -2,6 +2,7 @@
 export interface Suite {
   readonly name: string;
   readonly include: readonly string[];
+  readonly exclude?: readonly string[];
   readonly timeoutMs: number;
   /** `check` is for every save, `test` for every push. */
   readonly runsIn: 'check' | 'test';
@@ -17,6 +18,18 @@ const REAPER = ['packages/testkit/src/reap-each-test.ts'];
 /** A hundred tests and more start one. */
 const STRIPPED_WORKER = 'tools/tests/strip-file-worker.ts';
 
+/** Searches, properties and texts of millions of characters: a third of the time of all unit tests, too much for every save. */
+const LONG_UNITS = [
+  'packages/gateway/src/file-tools/worker/apply-hunks.test.ts',
+  'packages/policy/src/always-here.test.ts',
+  'packages/policy/src/diff.test.ts',
+  'packages/policy/src/evaluator.soak.test.ts',
+  'packages/policy/src/policy-reference.test.ts',
+  'packages/policy/src/presets.test.ts',
+  'packages/primitives/src/visible-text.test.ts',
+  'packages/sandbox/src/backends/bubblewrap/probe.test.ts',
+];
+
 export const SUITES: readonly Suite[] = [
   {
     name: 'unit',
@@ -26,10 +39,12 @@ export const SUITES: readonly Suite[] = [
       'tools/**/*.test.ts',
       'bench/**/*.test.ts',
     ],
+    exclude: LONG_UNITS,
     // Properties take a second or two each, and on a machine that does something else as well a multiple of that.
     timeoutMs: 30_000,
     runsIn: 'check',
   },
+  { name: 'unit-long', include: LONG_UNITS, timeoutMs: 60_000, runsIn: 'test' },
   { name: 'architecture', include: ['tests/architecture/**/*.test.ts'], timeoutMs: 30_000, runsIn: 'check' },
   {
     name: 'integration',

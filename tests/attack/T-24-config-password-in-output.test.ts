@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { COMMANDS } from '../../apps/cli/src/command-table.ts';
+import { commandsFor } from '../../apps/cli/src/command-table.ts';
 import { runCli } from '../../apps/cli/src/run-cli.ts';
 
 const PASSWORD = 'correct-horse-battery';
@@ -24,7 +24,7 @@ async function everythingPrinted(argv: readonly string[]): Promise<string> {
     argv,
     version: '0',
     nodeVersion: '0',
-    commands: COMMANDS,
+    commands: await commandsFor(argv),
     variables: { PALYRA_HOME: home, PALYRA_LOG: 'debug', PALYRA_PASSWORD: PASSWORD },
     userHome: () => home,
     openStdin: () => Readable.from([]),

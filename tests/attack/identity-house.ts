@@ -65,24 +65,8 @@ export async function identityHouse({ location, beside, lifetimes = {} }: HouseO
     authority,
     registry,
     clock,
-    async letIn(name, kind, roles = []) {
-      const directory = join(identity, 'devices', name);
-      const key = ensureCredentialKey(directory);
-      const prefix = { operator: 'user', agent: 'agent', node: 'service', service: 'service' }[kind];
-      const terms = {
-        by: 'user:ada',
-        principalFor: () => `${prefix}:${name}`,
-        roles: roles as [],
-        place: 'separate_device',
-      } as const;
-      const issue = issueDeviceCertificate({ authority, registry }, terms);
-      storeCertificate(directory, await issue({ csrDer: await createSigningRequest(key), kind, name }));
-      return openCredential(directory);
-    },
-    stolenKey() {
-      const [current] = authority.trusted();
-      return createPrivateKey(readFileSync(join(identity, 'ca', `${current?.id.slice(0, 16)}.key`)));
-    },
+    letIn: (name, kind, roles = []) => letIn({ identity, authority, registry }, { name, kind, roles }),
+    stolenKey: () => stolenKeyIn(identity, authority),
     async [Symbol.asyncDispose]() {
       if (beside === undefined) await database.close();
       await home[Symbol.asyncDispose]();
@@ -90,7 +74,37 @@ export async function identityHouse({ location, beside, lifetimes = {} }: HouseO
   };
 }
 
-function shiftedClock(): ShiftedClock {
+interface NewDevice {
+  readonly name: string;
+  readonly kind: DeviceKind;
+  readonly roles: readonly string[];
+}
+
+/** By an administrator, into a directory below that of the identities. */
+export async function letIn(
+  { identity, authority, registry }: Pick<IdentityHouse, 'identity' | 'authority' | 'registry'>,
+  { name, kind, roles }: NewDevice,
+): Promise<Credential> {
+  const directory = join(identity, 'devices', name);
+  const key = ensureCredentialKey(directory);
+  const prefix = { operator: 'user', agent: 'agent', node: 'service', service: 'service' }[kind];
+  const terms = {
+    by: 'user:ada',
+    principalFor: () => `${prefix}:${name}`,
+    roles: roles as [],
+    place: 'separate_device',
+  } as const;
+  const issue = issueDeviceCertificate({ authority, registry }, terms);
+  storeCertificate(directory, await issue({ csrDer: await createSigningRequest(key), kind, name }));
+  return openCredential(directory);
+}
+
+export function stolenKeyIn(identity: string, authority: CertificateAuthority): KeyObject {
+  const [current] = authority.trusted();
+  return createPrivateKey(readFileSync(join(identity, 'ca', `${current?.id.slice(0, 16)}.key`)));
+}
+
+export function shiftedClock(): ShiftedClock {
   const clock: ShiftedClock = { aheadMs: 0, now: () => Date.now() + clock.aheadMs, sleep: systemClock.sleep };
   return clock;
 }

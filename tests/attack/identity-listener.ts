@@ -95,10 +95,14 @@ export async function listenIn(
   };
 }
 
-export function openIdentityDatabase(location: DatabaseOptions['location']): Promise<Database<IdentitySchema>> {
+/** `as found`: of somebody else, such as palyrad. */
+export function openIdentityDatabase(
+  location: DatabaseOptions['location'],
+  migrations: DatabaseOptions['migrations'] = IDENTITY_MIGRATIONS,
+): Promise<Database<IdentitySchema>> {
   return openDatabase<IdentitySchema>({
     location,
-    migrations: IDENTITY_MIGRATIONS,
+    migrations,
     programs: [],
     lockTimeoutMs: 5_000,
     logger: { error: () => undefined },

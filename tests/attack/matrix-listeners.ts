@@ -125,11 +125,12 @@ export interface Posted extends RequestOnce {
   readonly path: string;
   readonly body: string;
   readonly token?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Status 0: no answer. */
 export function post(port: number, { path, body, token, ...asked }: Posted): Promise<{ status: number; text: string }> {
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const headers = { ...asked.headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
   return new Promise((resolve) => {
     const options = { host: '127.0.0.1', port, path, method: 'POST', agent: false, headers, ...tlsOf(asked) } as const;
     const sent = request(options, (response) => {

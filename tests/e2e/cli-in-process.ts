@@ -1,5 +1,5 @@
 import { Readable, Writable } from 'node:stream';
-import { COMMANDS } from '../../apps/cli/src/command-table.ts';
+import { commandsFor } from '../../apps/cli/src/command-table.ts';
 import { runCli } from '../../apps/cli/src/run-cli.ts';
 
 interface Invocation {
@@ -17,7 +17,7 @@ export async function runInProcess({ args, cwd, variables, input }: Invocation) 
     argv: args,
     version: '1.2.3',
     nodeVersion: process.versions.node,
-    commands: COMMANDS,
+    commands: await commandsFor(args),
     variables,
     userHome: () => cwd,
     openStdin: () => Readable.from([Buffer.from(input)]),

@@ -25,11 +25,11 @@ test('the journal is sealed when it is due, and archived and pruned when it is k
       settings: { segment_entries: 1_000, segment_hours: 24, keep_days: days },
       daemon,
       clock,
-      logger: { error: ({ error }) => void faults.push(error) },
+      logger: { error: ({ error }) => void faults.push(error), info: () => undefined },
     });
   const kinds = async () => (await daemon.journal.query({ limit: 100 })).entries.map(({ kind }) => kind);
   try {
-    const keeping = upkeep(0);
+    const keeping = await upkeep(0);
     await keeping.tend();
     expect(await kinds()).not.toContain('segment.sealed');
     aheadMs = 2 * DAY_MS;
@@ -39,7 +39,7 @@ test('the journal is sealed when it is due, and archived and pruned when it is k
     await keeping.close();
     expect(await kinds()).toContain('segment.sealed');
     expect(readdirSync(home.root)).not.toContain('archive');
-    const pruning = upkeep(1);
+    const pruning = await upkeep(1);
     aheadMs = 5 * DAY_MS;
     await pruning.tend();
     await pruning.close();

@@ -1,11 +1,12 @@
 import { COMMAND_GROUPS, type CommandDefinition } from '../../apps/cli/src/command.ts';
-import { COMMANDS } from '../../apps/cli/src/command-table.ts';
+import { loadCommands } from '../../apps/cli/src/command-table.ts';
 import { GLOBAL_OPTIONS } from '../../apps/cli/src/render/help.ts';
 
 /** docs/reference/cli.md, from the table of commands alone. */
-export function renderCliReference(): string {
+export async function renderCliReference(): Promise<string> {
+  const all = await loadCommands();
   const groups = COMMAND_GROUPS.flatMap((group) => {
-    const commands = COMMANDS.filter((command) => command.group === group && command.isAlias !== true);
+    const commands = all.filter((command) => command.group === group && command.isAlias !== true);
     return commands.length === 0 ? [] : [`## ${group}`, ...commands.map(renderCommand)];
   });
   return [INTRODUCTION, table(GLOBAL_OPTIONS), EXITS, ...groups].join('\n\n').concat('\n');

@@ -8,7 +8,7 @@ import { renderJournalReference } from './journal-reference.ts';
 import { renderSandboxReference } from './sandbox-reference.ts';
 
 /** Every generated page, by its path in the repository. */
-export const PAGES: Readonly<Record<string, () => string>> = {
+export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/reference/api.md': renderApiReference,
   'docs/reference/cli.md': renderCliReference,
   'docs/reference/config.md': renderConfigReference,
@@ -17,10 +17,11 @@ export const PAGES: Readonly<Record<string, () => string>> = {
   'docs/reference/sandbox.md': renderSandboxReference,
 };
 
-export function stalePages(root: string): readonly { readonly path: string }[] {
-  return Object.entries(PAGES)
-    .filter(([path, render]) => readOrNothing(join(root, path)) !== render())
-    .map(([path]) => ({ path }));
+export async function stalePages(root: string): Promise<readonly { readonly path: string }[]> {
+  const all = Object.entries(PAGES).map(async ([path, render]) => ({ path, text: await render() }));
+  return (await Promise.all(all))
+    .filter(({ path, text }) => readOrNothing(join(root, path)) !== text)
+    .map(({ path }) => ({ path }));
 }
 
 function readOrNothing(path: string): string | undefined {

@@ -49,8 +49,9 @@ export async function runSuites({ suites, show, only, workers, env = {} }: Suite
   }
 }
 
-function filesOf({ include }: Suite, only = ''): string[] {
-  return globSync([...include]).filter((file) => file.includes(only));
+function filesOf({ include, exclude = [] }: Suite, only = ''): string[] {
+  const left = new Set(exclude);
+  return globSync([...include]).filter((file) => file.includes(only) && !left.has(file));
 }
 
 function readTally(file: string): Tally {

@@ -3,10 +3,12 @@
 // with the pinned one.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from './compile-cache.mjs';
 import { become, findNode, isNewEnough, OLDEST_NODE } from './pinned-node.mjs';
 
 const SOURCE = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const RELEASE = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const COMPILED = fileURLToPath(new URL('../../../.cache/compiled', import.meta.url));
 const CANNOT_RUN_HERE = 5;
 
 // A release has no sources; type stripping would refuse them below node_modules anyway.
@@ -26,7 +28,12 @@ if (node === undefined) {
   process.argv[1] = RELEASE;
   await import(new URL('../dist/main.js', import.meta.url).href);
 } else {
-  become(node.path, [...entry, ...process.argv.slice(2)], env);
+  const cache = entry.length === 1 ? undefined : compileCache(COMPILED);
+  become(
+    node.path,
+    [...entry, ...process.argv.slice(2)],
+    cache === undefined ? env : { NODE_COMPILE_CACHE: cache, ...env },
+  );
 }
 
 function refuse() {

@@ -1,125 +1,90 @@
 import type { CommandDefinition } from './command.ts';
-import { allow } from './commands/allow.ts';
-import { approve, deny } from './commands/approve.ts';
-import { caRoll } from './commands/ca-roll.ts';
-import { caStatus } from './commands/ca-status.ts';
 import { completionOf } from './commands/completion.ts';
-import { configCheck } from './commands/config-check.ts';
-import { configInit } from './commands/config-init.ts';
-import { configSet } from './commands/config-set.ts';
-import { configShow } from './commands/config-show.ts';
-import { demo } from './commands/demo.ts';
-import { deviceJoin } from './commands/device-join.ts';
-import { deviceList } from './commands/device-list.ts';
-import { devicePair } from './commands/device-pair.ts';
-import { deviceRenew } from './commands/device-renew.ts';
-import { deviceRevoke } from './commands/device-revoke.ts';
-import { deviceRoles } from './commands/device-roles.ts';
-import { doctor } from './commands/doctor.ts';
-import { down } from './commands/down.ts';
-import { exec, run } from './commands/exec.ts';
-import { grantsList } from './commands/grants-list.ts';
-import { grantsRevoke } from './commands/grants-revoke.ts';
-import { inbox } from './commands/inbox.ts';
-import { init } from './commands/init.ts';
-import { journalArchive } from './commands/journal-archive.ts';
-import { journalBody } from './commands/journal-body.ts';
-import { journalBundle } from './commands/journal-bundle.ts';
-import { journalCheckpoint } from './commands/journal-checkpoint.ts';
-import { journalCosign } from './commands/journal-cosign.ts';
-import { journalCosigned } from './commands/journal-cosigned.ts';
-import { journalErase } from './commands/journal-erase.ts';
-import { journalExport } from './commands/journal-export.ts';
-import { journalLogs } from './commands/journal-logs.ts';
-import { journalRecover } from './commands/journal-recover.ts';
-import { journalRotateKey } from './commands/journal-rotate-key.ts';
-import { journalShow } from './commands/journal-show.ts';
-import { journalSnapshot } from './commands/journal-snapshot.ts';
-import { log } from './commands/log.ts';
-import { policyApply } from './commands/policy-apply.ts';
-import { policyCheck } from './commands/policy-check.ts';
-import { policyDiff } from './commands/policy-diff.ts';
-import { policyExplain } from './commands/policy-explain.ts';
-import { policyTest } from './commands/policy-test.ts';
-import { runsCancel } from './commands/runs-cancel.ts';
-import { runsList } from './commands/runs-list.ts';
-import { runsShow } from './commands/runs-show.ts';
-import { status } from './commands/status.ts';
-import { stop } from './commands/stop.ts';
-import { tokenCreate } from './commands/token-create.ts';
-import { tokenList } from './commands/token-list.ts';
-import { tokenRevoke } from './commands/token-revoke.ts';
-import { toolCall } from './commands/tool-call.ts';
-import { toolList } from './commands/tool-list.ts';
-import { undo } from './commands/undo.ts';
-import { up } from './commands/up.ts';
-import { verify } from './commands/verify.ts';
-import { why } from './commands/why.ts';
-import { workspaceAdd } from './commands/workspace-add.ts';
-import { workspaceList } from './commands/workspace-list.ts';
-import { workspaceRemove } from './commands/workspace-remove.ts';
 
-/** Every command there is, in the order of `--help`. */
-export const COMMANDS: readonly CommandDefinition[] = [
-  exec,
-  run,
-  log,
-  why,
-  undo,
-  stop,
-  toolList,
-  toolCall,
-  runsList,
-  runsShow,
-  runsCancel,
-  workspaceAdd,
-  workspaceList,
-  workspaceRemove,
-  inbox,
-  approve,
-  deny,
-  allow,
-  grantsList,
-  grantsRevoke,
-  up,
-  down,
-  status,
-  configInit,
-  configShow,
-  configSet,
-  configCheck,
-  init,
-  devicePair,
-  deviceJoin,
-  deviceList,
-  deviceRoles,
-  deviceRenew,
-  deviceRevoke,
-  tokenCreate,
-  tokenList,
-  tokenRevoke,
-  caStatus,
-  caRoll,
-  policyCheck,
-  policyTest,
-  policyExplain,
-  policyDiff,
-  policyApply,
-  verify,
-  journalShow,
-  journalBody,
-  journalSnapshot,
-  journalLogs,
-  journalExport,
-  journalBundle,
-  journalCheckpoint,
-  journalCosign,
-  journalCosigned,
-  journalRecover,
-  journalArchive,
-  journalErase,
-  journalRotateKey,
-  doctor,
-  demo,
-  completionOf(() => COMMANDS),
+interface CommandEntry {
+  readonly name: string;
+  load(): Promise<CommandDefinition>;
+}
+
+/** Every command there is, in the order of `--help`. One is loaded when it is typed: all of them take longer than most run. */
+const TABLE: readonly CommandEntry[] = [
+  { name: 'exec', load: async () => (await import('./commands/exec.ts')).exec },
+  { name: 'run', load: async () => (await import('./commands/exec.ts')).run },
+  { name: 'log', load: async () => (await import('./commands/log.ts')).log },
+  { name: 'why', load: async () => (await import('./commands/why.ts')).why },
+  { name: 'undo', load: async () => (await import('./commands/undo.ts')).undo },
+  { name: 'stop', load: async () => (await import('./commands/stop.ts')).stop },
+  { name: 'tool list', load: async () => (await import('./commands/tool-list.ts')).toolList },
+  { name: 'tool call', load: async () => (await import('./commands/tool-call.ts')).toolCall },
+  { name: 'runs list', load: async () => (await import('./commands/runs-list.ts')).runsList },
+  { name: 'runs show', load: async () => (await import('./commands/runs-show.ts')).runsShow },
+  { name: 'runs cancel', load: async () => (await import('./commands/runs-cancel.ts')).runsCancel },
+  { name: 'workspace add', load: async () => (await import('./commands/workspace-add.ts')).workspaceAdd },
+  { name: 'workspace list', load: async () => (await import('./commands/workspace-list.ts')).workspaceList },
+  { name: 'workspace remove', load: async () => (await import('./commands/workspace-remove.ts')).workspaceRemove },
+  { name: 'inbox', load: async () => (await import('./commands/inbox.ts')).inbox },
+  { name: 'approve', load: async () => (await import('./commands/approve.ts')).approve },
+  { name: 'deny', load: async () => (await import('./commands/approve.ts')).deny },
+  { name: 'allow', load: async () => (await import('./commands/allow.ts')).allow },
+  { name: 'grants list', load: async () => (await import('./commands/grants-list.ts')).grantsList },
+  { name: 'grants revoke', load: async () => (await import('./commands/grants-revoke.ts')).grantsRevoke },
+  { name: 'up', load: async () => (await import('./commands/up.ts')).up },
+  { name: 'down', load: async () => (await import('./commands/down.ts')).down },
+  { name: 'status', load: async () => (await import('./commands/status.ts')).status },
+  { name: 'config init', load: async () => (await import('./commands/config-init.ts')).configInit },
+  { name: 'config show', load: async () => (await import('./commands/config-show.ts')).configShow },
+  { name: 'config set', load: async () => (await import('./commands/config-set.ts')).configSet },
+  { name: 'config check', load: async () => (await import('./commands/config-check.ts')).configCheck },
+  { name: 'init', load: async () => (await import('./commands/init.ts')).init },
+  { name: 'device pair', load: async () => (await import('./commands/device-pair.ts')).devicePair },
+  { name: 'device join', load: async () => (await import('./commands/device-join.ts')).deviceJoin },
+  { name: 'device list', load: async () => (await import('./commands/device-list.ts')).deviceList },
+  { name: 'device roles', load: async () => (await import('./commands/device-roles.ts')).deviceRoles },
+  { name: 'device renew', load: async () => (await import('./commands/device-renew.ts')).deviceRenew },
+  { name: 'device revoke', load: async () => (await import('./commands/device-revoke.ts')).deviceRevoke },
+  { name: 'token create', load: async () => (await import('./commands/token-create.ts')).tokenCreate },
+  { name: 'token list', load: async () => (await import('./commands/token-list.ts')).tokenList },
+  { name: 'token revoke', load: async () => (await import('./commands/token-revoke.ts')).tokenRevoke },
+  { name: 'ca status', load: async () => (await import('./commands/ca-status.ts')).caStatus },
+  { name: 'ca roll', load: async () => (await import('./commands/ca-roll.ts')).caRoll },
+  { name: 'policy check', load: async () => (await import('./commands/policy-check.ts')).policyCheck },
+  { name: 'policy test', load: async () => (await import('./commands/policy-test.ts')).policyTest },
+  { name: 'policy explain', load: async () => (await import('./commands/policy-explain.ts')).policyExplain },
+  { name: 'policy diff', load: async () => (await import('./commands/policy-diff.ts')).policyDiff },
+  { name: 'policy apply', load: async () => (await import('./commands/policy-apply.ts')).policyApply },
+  { name: 'verify', load: async () => (await import('./commands/verify.ts')).verify },
+  { name: 'journal show', load: async () => (await import('./commands/journal-show.ts')).journalShow },
+  { name: 'journal body', load: async () => (await import('./commands/journal-body.ts')).journalBody },
+  { name: 'journal snapshot', load: async () => (await import('./commands/journal-snapshot.ts')).journalSnapshot },
+  { name: 'journal logs', load: async () => (await import('./commands/journal-logs.ts')).journalLogs },
+  { name: 'journal export', load: async () => (await import('./commands/journal-export.ts')).journalExport },
+  { name: 'journal bundle', load: async () => (await import('./commands/journal-bundle.ts')).journalBundle },
+  {
+    name: 'journal checkpoint',
+    load: async () => (await import('./commands/journal-checkpoint.ts')).journalCheckpoint,
+  },
+  { name: 'journal cosign', load: async () => (await import('./commands/journal-cosign.ts')).journalCosign },
+  { name: 'journal cosigned', load: async () => (await import('./commands/journal-cosigned.ts')).journalCosigned },
+  { name: 'journal recover', load: async () => (await import('./commands/journal-recover.ts')).journalRecover },
+  { name: 'journal archive', load: async () => (await import('./commands/journal-archive.ts')).journalArchive },
+  { name: 'journal erase', load: async () => (await import('./commands/journal-erase.ts')).journalErase },
+  { name: 'journal rotate-key', load: async () => (await import('./commands/journal-rotate-key.ts')).journalRotateKey },
+  { name: 'doctor', load: async () => (await import('./commands/doctor.ts')).doctor },
+  { name: 'demo', load: async () => (await import('./commands/demo.ts')).demo },
+  { name: 'completion', load: async () => completionOf(loadCommands) },
 ];
+
+/** All of them. */
+export async function loadCommands(): Promise<readonly CommandDefinition[]> {
+  return Promise.all(TABLE.map(({ load }) => load()));
+}
+
+/** The one that was typed, or all where they are listed, or where it takes all of them to say what was meant. */
+export async function commandsFor(argv: readonly string[]): Promise<readonly CommandDefinition[]> {
+  const dashes = argv.indexOf('--');
+  const own = dashes === -1 ? argv : argv.slice(0, dashes);
+  if (own.includes('--version')) return [];
+  const [noun, verb] = own.filter((word, at) => !word.startsWith('-') && own[at - 1] !== '--home');
+  const typed = TABLE.find(({ name }) => name === noun) ?? TABLE.find(({ name }) => name === `${noun} ${verb}`);
+  return typed === undefined ? loadCommands() : [await typed.load()];
+}

@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from 'node:path';
-import { defaultHome, type Environment, type HomeLayout, homeLayout, readEnvironment } from '@palyra/config';
+import { defaultHome, type Environment, type HomeLayout, homeLayout, readEnvironment } from '@palyra/config/home';
 import { CliError } from './cli-error.ts';
 import type { CommandContext } from './command.ts';
 

@@ -1,6 +1,6 @@
 import { homedir } from 'node:os';
 import { FORWARDED_SIGNALS } from './command.ts';
-import { COMMANDS } from './command-table.ts';
+import { commandsFor } from './command-table.ts';
 import { type CliProcess, endWithFault, runCli } from './run-cli.ts';
 import { readVersion } from './version.ts';
 
@@ -11,7 +11,7 @@ const cli: CliProcess = {
   argv: process.argv.slice(2),
   version: readVersion(),
   nodeVersion: process.versions.node,
-  commands: COMMANDS,
+  commands: await commandsFor(process.argv.slice(2)),
   // oxlint-disable-next-line node/no-process-env -- the program's edge: everything below takes the variables as a value
   variables: process.env,
   userHome: homedir,

@@ -61,9 +61,11 @@ async function initialise(home: HomeLayout, context: CommandContext): Promise<In
   const identity = await loadIdentity();
   const journal = await loadJournal();
   const create = { alsoKnown: journal.JOURNAL_MIGRATIONS };
-  const made = await identity.openIdentityHome(place, { logger: SILENT, create });
-  await made.close();
-  const opened = await openRecorded(place, { identity, journal });
+  let opened = await identity.openIdentityHome(place, { logger: SILENT, create });
+  if (journal.hadLog(place)) {
+    await opened.close();
+    opened = await openRecorded(place, { identity, journal });
+  }
   try {
     const operator = `user:${userName()}`;
     return await identity.initialiseIdentity({ identityDirectory: home.identity, registry: opened.registry, operator });

@@ -1,4 +1,4 @@
-import { nearestName } from '@palyra/config';
+import { nearestName } from '@palyra/config/home';
 import { visibleText } from '@palyra/primitives';
 import { Command, CommanderError } from 'commander';
 import { CliError } from './cli-error.ts';

@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client, LocalCredential } from '@palyra/client';
-import type { HomeLayout } from '@palyra/config';
+import { ensureHome, type HomeLayout } from '@palyra/config/home';
 import { CliError } from './cli-error.ts';
 import type { CommandContext } from './command.ts';
 import { findHome } from './find-home.ts';
-import { makeHome } from './make-home.ts';
-import { ensureDaemon, findRunning } from './start-daemon.ts';
+import { ensureDaemon, findRunning, loadDaemon } from './start-daemon.ts';
 
 export interface Reached {
   readonly client: Client;
@@ -42,12 +41,26 @@ export async function* linesFromDaemon(
 async function startHere(context: CommandContext): Promise<Omit<Reached, 'client'>> {
   const { home } = findHome(context);
   const isNewHome = !existsSync(join(home.identity, 'local-agent'));
-  if (isNewHome) {
-    context.terminal?.progress('Making a home ...');
-    await makeHome(context);
-  }
-  await ensureDaemon(home, { idleExit: true }, context);
+  if (isNewHome) await makeAndStart(home, context);
+  else await ensureDaemon(home, { idleExit: true }, context);
   return { home, isNewHome };
+}
+
+/** Side by side: on a new machine nobody waits for the one and then for the other. */
+async function makeAndStart(home: HomeLayout, context: CommandContext): Promise<void> {
+  context.terminal?.progress('Making a home ...');
+  ensureHome(home);
+  const palyrad = loadDaemon(home, { idleExit: true }, context);
+  try {
+    // Late: nearly every command finds a home.
+    const { makeHome } = await import('./make-home.ts');
+    await makeHome(context);
+  } catch (error) {
+    palyrad.cancel();
+    throw error;
+  }
+  context.terminal?.progress('Starting palyrad ...');
+  await palyrad.begin();
 }
 
 /** The same for what makes no sense when palyrad does not run. Throws `cli.daemon_not_running`. */

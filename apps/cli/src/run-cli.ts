@@ -1,4 +1,4 @@
-import { type LogThreshold, loadConfig } from '@palyra/config';
+import type { LogThreshold } from '@palyra/config';
 import type { CommandContext, CommandDefinition, OutputStream, ProgramExit } from './command.ts';
 import { EXIT_CODES, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { findHome, type HomeContext } from './find-home.ts';
@@ -128,7 +128,7 @@ async function report(
   thrown: unknown,
   { cli, asJson, home }: PrintContext & Pick<CommandContext, 'home'>,
 ): Promise<void> {
-  const withStack = logLevelOf({ ...cli, home }) === 'debug';
+  const withStack = (await logLevelOf({ ...cli, home })) === 'debug';
   try {
     await writeOutput(cli.stderr, renderError(thrown, { asJson, withStack, paint: paintFor(cli.stderr, cli) }));
   } catch {
@@ -141,8 +141,9 @@ function paintFor(stream: OutputStream, cli: CliProcess): ReturnType<typeof choo
 }
 
 /** Asked when something has already failed, so a second failure must not hide the first. */
-function logLevelOf(context: HomeContext): LogThreshold {
+async function logLevelOf(context: HomeContext): Promise<LogThreshold> {
   try {
+    const { loadConfig } = await import('@palyra/config');
     return loadConfig(findHome(context)).config.log.level;
   } catch {
     return 'info';

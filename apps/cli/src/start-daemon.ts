@@ -37,6 +37,37 @@ export async function ensureDaemon(
   }
 }
 
+/** One that loads already, and begins when it is told. */
+export interface LoadingDaemon {
+  /** Throws `cli.daemon_failed`. */
+  begin(): Promise<DaemonFile>;
+  cancel(): void;
+}
+
+/** For a home that is being made: loading takes as long, and the two need nothing of one another. */
+export function loadDaemon(home: HomeLayout, options: StartOptions, context: CommandContext): LoadingDaemon {
+  const log = join(home.root, 'palyrad.log');
+  const child = spawnDaemon(home, log, { ...options, waits: true }, context);
+  // One that could not be started is noticed when it should begin.
+  child.on('error', () => undefined);
+  child.stdin?.on('error', () => undefined);
+  return {
+    async begin() {
+      try {
+        const listening = awaitListening(home, child, log);
+        child.stdin?.end();
+        return await listening;
+      } finally {
+        child.unref();
+      }
+    },
+    cancel() {
+      child.kill();
+      child.unref();
+    },
+  };
+}
+
 /** Whoever listens where the file says; that it is palyrad is seen when it shows its certificate. */
 export async function findRunning(home: HomeLayout): Promise<DaemonFile | undefined> {
   const file = readDaemonFile(home);
@@ -67,7 +98,7 @@ function isListening(address: string): Promise<boolean> {
 function spawnDaemon(
   home: HomeLayout,
   log: string,
-  { idleExit }: StartOptions,
+  { idleExit, waits = false }: StartOptions & { readonly waits?: boolean },
   { variables }: CommandContext,
 ): ChildProcess {
   const entry = fileURLToPath(import.meta.resolve('@palyra/daemon/main'));
@@ -76,9 +107,9 @@ function spawnDaemon(
   try {
     return spawn(
       process.execPath,
-      [...conditions, entry, '--home', home.root, ...(idleExit ? ['--idle-exit'] : [])],
+      [...conditions, entry, '--home', home.root, ...(idleExit ? ['--idle-exit'] : []), ...(waits ? ['--wait'] : [])],
       // Of its own session, so that Ctrl-C here is not meant for it; at the root, so that it holds no directory.
-      { detached: true, stdio: ['ignore', output, output], cwd: '/', env: withoutNodes(variables) },
+      { detached: true, stdio: [waits ? 'pipe' : 'ignore', output, output], cwd: '/', env: withoutNodes(variables) },
     );
   } finally {
     closeSync(output);

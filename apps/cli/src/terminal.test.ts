@@ -1,5 +1,5 @@
 import { PassThrough, Writable } from 'node:stream';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openTerminal } from './terminal.ts';
 
 test('progress does not wipe away a question that waits for its answer', async () => {
@@ -12,6 +12,7 @@ test('progress does not wipe away a question that waits for its answer', async (
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   const opened = openTerminal({ stderr, signal: new AbortController().signal, variables: {}, openStdin: () => stdin });
   const answer = opened?.terminal.ask('Shall it join? Type yes: ');
+  await vi.waitFor(() => expect(shown).not.toBe(''));
   opened?.terminal.progress('192.0.2.9 has connected.');
   stdin.write('yes\n');
   expect(await answer).toBe('yes');

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import type { Writable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { WriteStream } from 'node:tty';
 import type { Terminal } from './command.ts';
 import { type Keyboard, readHidden } from './read-hidden.ts';
@@ -37,8 +38,9 @@ export function openTerminal({ stderr, signal, variables, openStdin }: TerminalP
     const stdin = openStdin();
     // Piped input answers other questions than this one.
     if (stdin.isTTY !== true) return '';
-    const lines = createInterface({ input: stdin, output: stderr, terminal: false });
     isAsking = true;
+    await forgetTyped(stdin);
+    const lines = createInterface({ input: stdin, output: stderr, terminal: false });
     try {
       const until = unneeded === undefined ? signal : AbortSignal.any([signal, unneeded]);
       return await lines.question(safeText(question), { signal: until });
@@ -56,7 +58,6 @@ export function openTerminal({ stderr, signal, variables, openStdin }: TerminalP
     const stdin = openStdin();
     if (stdin.isTTY !== true) return '';
     isAsking = true;
-    const interrupt = () => void process.kill(process.pid, 'SIGINT');
     const mark = shownUntil === undefined ? {} : { shownUntil };
     return readHidden({ question: safeText(question), stdin, stderr, signal, interrupt, ...mark }).finally(() => {
       isAsking = false;
@@ -92,3 +93,28 @@ export function openTerminal({ stderr, signal, variables, openStdin }: TerminalP
     },
   };
 }
+
+/** The keyboard's own interruption: in raw mode the terminal does not make a signal of Ctrl-C. */
+function interrupt(): void {
+  process.kill(process.pid, 'SIGINT');
+}
+
+/** What waits in the terminal is there at the next turn or the one after it. */
+const TURNS = 3;
+
+/**
+ * SECURITY: T-08 — what was typed before the question was on the screen answers another one, or none: a yes typed ahead, by a
+ * person or by whatever else writes to the terminal, must not count. Raw, so that a line which is not yet entered goes, too.
+ */
+async function forgetTyped(stdin: Keyboard): Promise<void> {
+  const drop = (typed: Buffer | string) => {
+    if (String(typed).includes(CTRL_C)) interrupt();
+  };
+  stdin.setRawMode?.(true);
+  stdin.on('data', drop).resume();
+  for (let left = TURNS; left > 0; left -= 1) await turn();
+  stdin.off('data', drop).pause();
+  stdin.setRawMode?.(false);
+}
+
+const CTRL_C = '\u0003';

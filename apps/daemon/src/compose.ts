@@ -45,7 +45,13 @@ import {
   openJournal,
   parseActor,
 } from '@palyra/journal';
-import { type ActivePolicies, createActivePolicies, type PolicyChange, watchDirectory } from '@palyra/policy';
+import {
+  type ActivePolicies,
+  compileOffLoop,
+  createActivePolicies,
+  type PolicyChange,
+  watchDirectory,
+} from '@palyra/policy';
 import {
   type Clock,
   createLogger,
@@ -138,6 +144,9 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   // First, before the process grows.
   const own = () => createSandbox({ operator, logger, pool: options.pool ?? {} });
   const sandbox = started.adopt(options.sandbox ?? (await own()), (each) => each.close());
+  const compiling = started.adopt(beginCompiling(options, clock), async (each) => {
+    await each.catch(() => undefined);
+  });
   const database = started.adopt(await openStorage(options, logger), (each) => each.close());
   const journal = await openJournal({ database, keyDirectory: home.identity, bodyDirectory: home.bodies, clock });
   const owner = await nodeName(home.identity);
@@ -155,6 +164,8 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       clock,
       logger,
       recordChange: (change) => recordChange(journal, change),
+      // What was taken back above is not what was compiled meanwhile.
+      ...(unfinishedRules.length === 0 ? { first: compiling } : {}),
       changed: () => void gateway?.policiesChanged().catch((error: unknown) => logger.error({ error }, NOT_REDECIDED)),
       ...(config.policy.auto_apply ? { watch: watchDirectory } : {}),
     }),
@@ -231,6 +242,13 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
     clock,
     close: () => all.disposeAsync(),
   };
+}
+
+/** Beside the rest: it is the longest part of a start, and needs nothing but the files. Its failure is heard of when it is needed. */
+function beginCompiling({ home, config }: DaemonOptions, clock: Clock): ReturnType<typeof compileOffLoop> {
+  const compiling = compileOffLoop({ directory: home.policies, preset: config.policy.preset }, clock);
+  compiling.catch(() => undefined);
+  return compiling;
 }
 
 /** SECURITY: T-24 — what the daemon says of a call has no secret in it that is held. */

@@ -22,5 +22,8 @@ process.exitCode = await runPalyrad({
   userHome: homedir,
   print: (text) => void process.stdout.write(text),
   complain: (text) => void process.stderr.write(text),
+  inputEnds: () => new Promise((resolve) => void process.stdin.resume().once('close', resolve)),
   signal: interruption.signal,
 });
+// What could not be closed would hold the process.
+if (process.exitCode !== 0) process.exit();

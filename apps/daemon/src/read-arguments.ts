@@ -7,19 +7,22 @@ export type DaemonArguments =
       readonly kind: 'run';
       readonly home: string | undefined;
       readonly idleExit: boolean;
+      /** Loads, and begins when its standard input ends: the home may be made meanwhile. */
+      readonly waits: boolean;
       /** With a user of its own, for somebody's workspaces. */
       readonly service: ServiceArguments | undefined;
     }
   | { readonly kind: 'version' }
   | { readonly kind: 'help' };
 
-export const USAGE: string = `palyrad [--home DIR] [--idle-exit]
+export const USAGE: string = `palyrad [--home DIR] [--idle-exit] [--wait]
 palyrad --service-user NAME --for NAME --state DIR
 
 The daemon of Palyra. \`palyra up\` starts it, and the other commands start it on demand.
 
   --home DIR    the state directory; PALYRA_HOME or ~/.palyra unless given
   --idle-exit   end after daemon.idle_minutes in which nobody used it
+  --wait        load, and begin when standard input ends
   --version     print the version
 
   --service-user NAME, --for NAME, --state DIR
@@ -44,6 +47,7 @@ function parse(argv: readonly string[]): DaemonArguments {
       options: {
         home: { type: 'string' },
         'idle-exit': { type: 'boolean', default: false },
+        wait: { type: 'boolean', default: false },
         'service-user': { type: 'string' },
         for: { type: 'string' },
         state: { type: 'string' },
@@ -53,7 +57,8 @@ function parse(argv: readonly string[]): DaemonArguments {
     });
     if (values.help) return { kind: 'help' };
     if (values.version) return { kind: 'version' };
-    return { kind: 'run', home: values.home, idleExit: values['idle-exit'], service: undefined };
+    const { home, wait: waits, 'idle-exit': idleExit } = values;
+    return { kind: 'run', home, idleExit, waits, service: undefined };
   } catch (cause) {
     throw new DaemonError('daemon.invalid_arguments', 'palyrad does not know one of its arguments.', {
       fix: 'palyrad --help shows those it takes.',

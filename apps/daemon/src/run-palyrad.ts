@@ -19,6 +19,8 @@ export interface DaemonProcess {
   userHome(): string;
   print(text: string): void;
   complain(text: string): void;
+  /** Resolves when nobody holds the other end of standard input any more. */
+  inputEnds(): Promise<void>;
   /** Aborted by the first signal to end. */
   readonly signal: AbortSignal;
 }
@@ -54,10 +56,11 @@ async function run(daemon: DaemonProcess): Promise<number> {
   if (asked.kind !== 'run') return 0;
 
   const { lost, ...place } = await placeFor(asked, daemon);
-  ensureHome(place.home);
-  const { config } = loadConfig({ home: place.home, environment: readEnvironment(daemon.variables) });
   // Late: who mistyped an argument need not wait for all of it.
   const { startPalyrad } = await import('./start-palyrad.ts');
+  if (asked.waits) await daemon.inputEnds();
+  ensureHome(place.home);
+  const { config } = loadConfig({ home: place.home, environment: readEnvironment(daemon.variables) });
   const palyrad = await startPalyrad({ ...place, config, version: daemon.version, idleExit: asked.idleExit });
   // Without tools, and without a way back to them: whoever keeps it running starts it anew.
   void lost?.then(() => palyrad.stop({ now: true })).catch(() => undefined);
@@ -84,7 +87,8 @@ async function placeFor({ home: typed, service }: RunArguments, daemon: DaemonPr
   const chosen = typed === undefined ? readEnvironment(daemon.variables).home : resolve(typed);
   const home = homeLayout(chosen ?? defaultHome(daemon.userHome()));
   const variables = Object.entries(daemon.variables).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined,
+    // What Node compiles into for us is not for a Node that a tool starts.
+    (entry): entry is [string, string] => entry[1] !== undefined && entry[0] !== 'NODE_COMPILE_CACHE',
   );
   const environment = Object.fromEntries(variables);
   return { home, operator: { path, home: daemon.userHome(), palyraHome: home.root, environment } };

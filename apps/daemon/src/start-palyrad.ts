@@ -7,6 +7,8 @@ import type { OperatorPlaces, Sandbox } from '@palyra/sandbox';
 import { removeAddressFile, writeAddressFile } from './address-file.ts';
 import { composeDaemon, type Daemon } from './compose.ts';
 import { createConsoleSessions } from './console/console-sessions.ts';
+import { DaemonError } from './daemon-error.ts';
+import { endInTime } from './end-in-time.ts';
 import { createAuthorizer } from './interceptors/authorize.ts';
 import { createPrincipalLimits } from './interceptors/limit.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
@@ -53,13 +55,13 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
   requireIdentity(home);
   const places = listenPlaces(config.daemon);
   await using started = new AsyncDisposableStack();
-  const telemetry = started.adopt(openTelemetry({ config, version, clock }), (each) => each.close());
+  const telemetry = started.adopt(await openTelemetry({ config, version, clock }), (each) => each.close());
   const log = { level: config.log.level };
   const daemon = started.adopt(await composeDaemon({ ...options, log, observers: telemetry.calls }), (each) =>
     each.close(),
   );
   const { identity, policies, logger } = daemon;
-  started.adopt(startUpkeep({ home, settings: config.journal, daemon, clock, logger }), (each) => each.close());
+  started.adopt(await startUpkeep({ home, settings: config.journal, daemon, clock, logger }), (each) => each.close());
   const hubs = started.adopt(openHubs(daemon, config), (each) => each.close());
   await hubs.expectOwners();
   const pairing = started.adopt(createPairingHost({ identity, place: places.pairing, clock }), (each) => each.close());
@@ -107,11 +109,13 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
     });
   }
   const endAll = async (): Promise<void> => {
-    try {
-      await endWork(await ending.promise, { daemon, lifecycle, config, clock });
-    } finally {
-      await all.disposeAsync();
-    }
+    const how = await ending.promise;
+    const worked = await endWork(how, { daemon, lifecycle, config, clock }).then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    if ((await endInTime(all.disposeAsync(), CLOSING_MS, clock)) === 'late') throw stuck();
+    if (worked !== undefined) throw worked.error;
   };
   const ended = endAll();
   return {
@@ -212,13 +216,20 @@ interface Ending {
 async function endWork({ now = false }: StopHow, { daemon, lifecycle, config, clock }: Ending): Promise<void> {
   daemon.logger.info({}, 'palyrad ends.');
   lifecycle.beginStopping();
-  if (!now) await atMost(daemon.calls.idle(), config.daemon.shutdown_seconds * 1000, clock);
-  await daemon.gateway.close();
+  if (!now) await endInTime(daemon.calls.idle(), config.daemon.shutdown_seconds * 1000, clock);
+  // A call that does not hear that it is cancelled must not keep those who listen from being told.
+  if ((await endInTime(daemon.gateway.close(), CLOSING_MS, clock)) === 'late') {
+    daemon.logger.error({ executing: daemon.calls.executing }, 'Calls did not end when they were cancelled.');
+  }
   lifecycle.endStreams();
 }
 
-async function atMost(work: Promise<void>, ms: number, clock: Clock): Promise<void> {
-  const done = new AbortController();
-  await Promise.race([work, clock.sleep(ms, done.signal).catch(() => undefined)]);
-  done.abort();
+/** For what was cancelled, and then for closing everything. */
+const CLOSING_MS = 15_000;
+
+/** Whoever waits for it ends the process: the launcher ends what still runs, and the journal has whatever was told. */
+function stuck(): DaemonError {
+  return new DaemonError('daemon.fault', 'palyrad could not close everything in time.', {
+    fix: 'What it was doing is on record; the next start settles it.',
+  });
 }

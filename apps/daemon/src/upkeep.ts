@@ -1,15 +1,16 @@
 import { join } from 'node:path';
 import type { Config, HomeLayout } from '@palyra/config';
+import { IdentityError, renewHome } from '@palyra/identity';
 import { archiveSegments, pruneSegments, type SegmentDeps, sealSegment } from '@palyra/journal';
 import type { Clock, Logger } from '@palyra/primitives';
 import type { Daemon } from './compose.ts';
 
 export interface UpkeepDeps {
-  readonly home: Pick<HomeLayout, 'root' | 'bodies'>;
+  readonly home: Pick<HomeLayout, 'root' | 'bodies' | 'identity'>;
   readonly settings: Config['journal'];
-  readonly daemon: Pick<Daemon, 'approvals' | 'journal' | 'database'>;
+  readonly daemon: Pick<Daemon, 'approvals' | 'journal' | 'database' | 'identity'>;
   readonly clock: Clock;
-  readonly logger: Pick<Logger, 'error'>;
+  readonly logger: Pick<Logger, 'error' | 'info'>;
 }
 
 /** What has to be done again and again, for as long as it is open. */
@@ -25,7 +26,8 @@ const DAY_MS = 24 * HOUR_MS;
 /** Questions that ended; what became of them stays in the journal. */
 const REMEMBER_ENDED_MS = 30 * DAY_MS;
 
-export function startUpkeep(deps: UpkeepDeps): Upkeep {
+/** Resolves when the credentials of the home are good, or cannot be made so: whoever connects then finds them. */
+export async function startUpkeep(deps: UpkeepDeps): Promise<Upkeep> {
   const { daemon, clock, logger } = deps;
   const closing = new AbortController();
   const attempt = async (what: string, act: () => Promise<unknown>): Promise<void> => {
@@ -39,6 +41,7 @@ export function startUpkeep(deps: UpkeepDeps): Upkeep {
     await attempt('expire questions', () => daemon.approvals.expire());
     await attempt('forget questions', () => daemon.approvals.forget(clock.now() - REMEMBER_ENDED_MS));
     await attempt('seal the journal', () => tendJournal(deps));
+    await renewCredentials(deps);
   };
   const keepOn = async () => {
     while (!closing.signal.aborted) {
@@ -46,6 +49,7 @@ export function startUpkeep(deps: UpkeepDeps): Upkeep {
       if (!closing.signal.aborted) await tend();
     }
   };
+  await renewCredentials(deps);
   const tending = keepOn();
   return {
     tend,
@@ -54,6 +58,26 @@ export function startUpkeep(deps: UpkeepDeps): Upkeep {
       await tending;
     },
   };
+}
+
+/** Those of the two that are due, or ran out while palyrad was not there. */
+async function renewCredentials({ home, daemon, clock, logger }: UpkeepDeps): Promise<void> {
+  const { authority, registry } = daemon.identity;
+  const by = 'daemon:palyrad';
+  for (const each of await renewHome({ identityDirectory: home.identity, authority, registry, clock, by })) {
+    const { name } = each;
+    if (each.kind === 'renewed') {
+      logger.info({ name, not_after: new Date(each.notAfter).toISOString() }, 'A credential of the home was renewed.');
+    }
+    if (each.kind === 'failed' && !isOfAnother(each.error)) {
+      logger.error({ name, error: each.error }, 'A credential of the home could not be renewed.');
+    }
+  }
+}
+
+/** `palyra init` at the same time. */
+function isOfAnother(error: unknown): boolean {
+  return error instanceof IdentityError && error.code === 'identity.changed_meanwhile';
 }
 
 /** Sealed when much or old enough; archived and pruned when the operator keeps the record for a time only. */

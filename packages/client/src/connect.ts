@@ -1,4 +1,5 @@
 import type { TlsFiles } from './connection/client-tls.ts';
+import { openDeviceCredential } from './connection/device-credential.ts';
 import {
   checkAddress,
   findHome,
@@ -6,11 +7,11 @@ import {
   readCredential,
   readListening,
 } from './connection/find-palyrad.ts';
-import { type Endpoint, openChannel } from './connection/open-channel.ts';
+import { type Channel, type Endpoint, openChannel } from './connection/open-channel.ts';
 import type { ReconnectOptions } from './connection/reconnect.ts';
 import { type Client, openClient } from './open-client.ts';
 
-export type ConnectOptions = (HomeOptions | AddressOptions | TokenOptions) & {
+export type ConnectOptions = (HomeOptions | DeviceOptions | AddressOptions | TokenOptions) & {
   /** How long streams try to come back when the connection is lost. */
   readonly reconnect?: ReconnectOptions;
 };
@@ -23,6 +24,13 @@ export interface HomeOptions {
   readonly as?: LocalCredential;
   /** Another credential than the home's two; a function is asked again for each connection. */
   readonly tls?: TlsFiles | (() => TlsFiles);
+}
+
+/** To the palyrad of a home that this device joined. Its certificate is renewed in time, here, for as long as it is used. */
+export interface DeviceOptions {
+  readonly address: string;
+  /** The directory that `palyra device join` filled: `identity/joined` of this device's own home. */
+  readonly device: string;
 }
 
 /** To a palyrad elsewhere, with a device's certificate; a function is asked again for each connection. */
@@ -44,7 +52,7 @@ export interface TokenOptions {
  * `client.server_not_proven` when somebody else does, `client.credential_missing`, `client.credential_unsafe`.
  */
 export async function connect(options: ConnectOptions = {}): Promise<Client> {
-  const channel = openChannel(endpointFinder(options));
+  const channel = 'device' in options ? await openDeviceChannel(options) : openChannel(endpointFinder(options));
   try {
     await channel.connect();
   } catch (error) {
@@ -54,8 +62,24 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
   return openClient({ channel, ...(options.reconnect === undefined ? {} : { reconnect: options.reconnect }) });
 }
 
+/** Before it connects, so that a program that runs for a moment renews too; then for as long as the channel is open. */
+async function openDeviceChannel({ address, device: directory }: DeviceOptions): Promise<Channel> {
+  const credential = openDeviceCredential({ directory, address: checkAddress(address) });
+  credential.read();
+  await credential.renewWhenDue();
+  const channel = openChannel(() => ({ address, tls: credential.read() }));
+  const stop = credential.keepRenewed();
+  return {
+    ...channel,
+    close() {
+      stop();
+      channel.close();
+    },
+  };
+}
+
 /** Looks anew at each connection: palyrad may listen elsewhere by then, and the certificate may have been renewed. */
-function endpointFinder(options: ConnectOptions): () => Endpoint {
+function endpointFinder(options: Exclude<ConnectOptions, DeviceOptions>): () => Endpoint {
   if ('token' in options) {
     const { ca, token } = options;
     const address = checkAddress(options.address);

@@ -1,5 +1,12 @@
 export { CLIENT_ERRORS, ClientError, type ClientErrorCode } from './client-error.ts';
-export { type AddressOptions, type ConnectOptions, connect, type HomeOptions, type TokenOptions } from './connect.ts';
+export {
+  type AddressOptions,
+  type ConnectOptions,
+  connect,
+  type DeviceOptions,
+  type HomeOptions,
+  type TokenOptions,
+} from './connect.ts';
 export type { TlsFiles } from './connection/client-tls.ts';
 export { type Listening, type LocalCredential, readListening } from './connection/find-palyrad.ts';
 export type { ReconnectOptions } from './connection/reconnect.ts';

@@ -1,8 +1,8 @@
 import { visibleText } from '@palyra/primitives';
 import { ConfigError } from './config-error.ts';
 import { checkHomePath } from './home-layout.ts';
+import { LOG_LEVELS, type LogThreshold } from './log-levels.ts';
 import { nearestName } from './nearest-name.ts';
-import { LOG_LEVELS, type LogThreshold } from './schema.ts';
 
 /** The environment chooses the home and the log level, and nothing else: what is enforced must not depend on it. */
 export interface Environment {

@@ -10,11 +10,12 @@ export { checkHome, ensureHome } from './ensure-home.ts';
 export { type Environment, type EnvironmentVariables, readEnvironment } from './environment.ts';
 export { defaultHome, type HomeLayout, homeLayout } from './home-layout.ts';
 export { type LoadConfigInput, type LoadedConfig, loadConfig, type SettingSource } from './load-config.ts';
+export { LOG_LEVELS, type LogThreshold } from './log-levels.ts';
 export { nearestName } from './nearest-name.ts';
 export { type ParsedConfig, parseConfig } from './parse-config.ts';
 export { type ConfigFile, decodeConfig, readConfigFile } from './read-config-file.ts';
 export { renderDefaultConfig } from './render-config.ts';
-export { type Config, LOG_LEVELS, type LogThreshold, type PolicyPreset } from './schema.ts';
+export type { Config, PolicyPreset } from './schema.ts';
 export {
   parseServiceArguments,
   type ServiceArguments,

@@ -2,6 +2,7 @@ import { Secret, type SecretText } from '@palyra/primitives';
 import { z } from 'zod';
 import { type DaemonSettings, daemonSections } from './daemon-settings.ts';
 import { isDatabaseUrl } from './database-url.ts';
+import { LOG_LEVELS, type LogThreshold } from './log-levels.ts';
 import { section } from './section.ts';
 
 /**
@@ -47,9 +48,6 @@ export type PolicyPreset = (typeof POLICY_PRESETS)[number];
 
 const UNATTENDED = ['wait', 'park', 'deny'] as const;
 export type Unattended = (typeof UNATTENDED)[number];
-
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
-export type LogThreshold = (typeof LOG_LEVELS)[number];
 
 export const configSchema: z.ZodType<Config> = z.strictObject({
   storage: section('Where Palyra keeps its state.', {

@@ -118,6 +118,7 @@ export { openRegistry, type Registry, type RegistryChange, type RegistryDeps } f
 export { groupsOf, ROLES, type Role } from './registry/roles.ts';
 export { type KeepRenewed, keepRenewed, requestRenewal } from './renewal/keep-renewed.ts';
 export { type RenewalInput, type Renewed, renewDevice } from './renewal/renew-device.ts';
+export { type HomeRenewal, type RenewHomeDeps, renewHome } from './renewal/renew-home.ts';
 export { createRenewalEndpoint, RENEWAL_PATH } from './renewal/renewal-endpoint.ts';
 export { type Assurance, assuranceOf } from './signing/assurance.ts';
 export {

@@ -66,6 +66,8 @@ export interface ActivePoliciesDeps {
   recordChange(change: PolicyChange): Promise<void> | void;
   /** Told when the set decides, the first one not: what hangs on its answers can be looked at again. Must not throw. */
   changed?(change: PolicyChange): void;
+  /** What the directory holds, from `compileOffLoop`: for whoever has something else to do while it is compiled. */
+  readonly first?: Promise<CompiledDirectory>;
   /** Present: edits are applied by themselves, as `policy.auto_apply` asks for. */
   readonly watch?: WatchDirectory;
 }
@@ -73,7 +75,8 @@ export interface ActivePoliciesDeps {
 /** Throws `PolicyError` when the set on disk cannot be used: without policies nothing starts. */
 export async function createActivePolicies(deps: ActivePoliciesDeps): Promise<ActivePolicies> {
   const { directory, clock } = deps;
-  let active = await activate(deps, { cause: 'started' });
+  const { first } = deps;
+  let active = await activate(deps, { cause: 'started', ...(first === undefined ? {} : { compiling: first }) });
   let isClosed = false;
 
   const swap = async (wanted: WantedSet): Promise<PolicyChange> => {
@@ -140,13 +143,14 @@ interface WantedSet {
 }
 
 interface Activation extends WantedSet {
+  readonly compiling?: Promise<CompiledDirectory>;
   readonly previous?: CompiledDirectory;
 }
 
 async function activate(deps: ActivePoliciesDeps, activation: Activation): Promise<Activated> {
   const { directory, preset, config, clock, recordChange } = deps;
   const { expected } = activation;
-  const compiled = await compileOffLoop({ directory, preset }, clock);
+  const compiled = await (activation.compiling ?? compileOffLoop({ directory, preset }, clock));
   if (expected !== undefined && compiled.sourceDigest !== expected) throw changedMeanwhile();
   const loaded = await loadPolicies(compiled);
   try {

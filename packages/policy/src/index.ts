@@ -19,7 +19,7 @@ export {
   validatePolicies,
 } from './cedar.ts';
 export { type ApprovalState, toCedarRequest } from './cedar-request.ts';
-export { diffOffLoop, explainOffLoop } from './compile-off-loop.ts';
+export { compileOffLoop, diffOffLoop, explainOffLoop } from './compile-off-loop.ts';
 export { compilePolicySet, type PolicySource } from './compile-policy-set.ts';
 export { type CompiledPolicies, compilePolicies, type LoadedPolicies, loadPolicies } from './compiled-policies.ts';
 export type { PolicyEngine } from './decide.ts';

@@ -3,7 +3,7 @@ import type { CommandDefinition } from '../command.ts';
 import { renderCompletion, SHELLS, type Shell } from '../render/completion.ts';
 
 /** `eval "$(palyra completion bash)"`. The commands are told when it runs, so that this file does not import their table. */
-export function completionOf(commands: () => readonly CommandDefinition[]): CommandDefinition {
+export function completionOf(commands: () => Promise<readonly CommandDefinition[]>): CommandDefinition {
   return {
     name: 'completion',
     group: 'Host',
@@ -18,7 +18,7 @@ export function completionOf(commands: () => readonly CommandDefinition[]): Comm
           fix: `Give one of ${SHELLS.join(', ')}.`,
         });
       }
-      const script = renderCompletion(shell, commands());
+      const script = renderCompletion(shell, await commands());
       return { json: { shell, script }, render: () => script };
     },
   };

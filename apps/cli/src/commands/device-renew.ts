@@ -11,13 +11,13 @@ import { pickById } from '../pick-id.ts';
 import { readInputFile } from '../read-input-file.ts';
 import { renewLocal } from '../renew-local.ts';
 
-/** For what does not renew itself: the two credentials of this home, and a device that was off for weeks. */
+/** palyrad and the SDK renew in time; this is for what they could not, such as a device that was off for weeks. */
 export const deviceRenew: CommandDefinition = {
   name: 'device renew',
   group: 'Identity',
-  summary: 'Renew certificates that no daemon renews',
+  summary: 'Renew certificates by hand',
   details:
-    'Without DEVICE, the two credentials of this home. With --daemon, the one that this device got when it joined ' +
+    'palyrad renews the credentials of its home by itself. Without DEVICE, those, due or not. With --daemon, the one that this device got when it joined ' +
     'another home. With DEVICE and --csr, a device that was off for so long that its certificate ran out: it makes the ' +
     'request with its own key (openssl req -new), and gets the certificate and the authorities back; needs the role ' +
     'admin. A device keeps its key; one that was revoked is paired anew.',

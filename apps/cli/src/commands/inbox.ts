@@ -4,6 +4,7 @@ import type { CommandContext, CommandDefinition, CommandResult } from '../comman
 import { answerInWords, answerQuestion, openSigner } from '../questions/answer-question.ts';
 import { createInbox, type InboxQuestion } from '../questions/inbox-loop.ts';
 import { readPrompt } from '../questions/shown-prompt.ts';
+import { singleKey } from '../questions/single-keys.ts';
 import { linesFromDaemon, type Reached, withDaemon } from '../reach-daemon.ts';
 import { renderJson } from '../render/json.ts';
 import { choosePaint } from '../render/paint.ts';
@@ -67,9 +68,8 @@ async function answerAtKeyboard({ client, home }: Reached, keyboard: Keyboard, c
     },
   });
   const pressed = (bytes: Uint8Array) => {
-    // SECURITY: T-08 — one key at a time: what is pasted, and what arrow keys send, answers nothing.
-    const typed = Buffer.from(bytes).toString();
-    if (typed.length === 1) box.press(typed);
+    const key = singleKey(bytes);
+    if (key !== undefined) box.press(key);
   };
   const watching = new AbortController();
   const stop = () => watching.abort();

@@ -1,9 +1,11 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import type { CommandDefinition } from '../command.ts';
-import { COMMANDS } from '../command-table.ts';
+import { loadCommands } from '../command-table.ts';
 import { type HelpTopic, helpAsJson, renderHelp } from './help.ts';
 import { choosePaint, plainPaint } from './paint.ts';
+
+const COMMANDS = await loadCommands();
 
 const colour = choosePaint({ isTerminal: true, variables: {} });
 

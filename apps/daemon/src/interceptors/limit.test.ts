@@ -37,7 +37,7 @@ test('messages of a stream wait for their turn, and those of others do not', asy
   const { signal } = new AbortController();
   for (let message = 0; message < 10; message += 1) await limits.pace(EVE, signal);
   let isTaken = false;
-  const late = limits.pace(EVE, signal).then(() => {
+  const late = Promise.resolve(limits.pace(EVE, signal)).then(() => {
     isTaken = true;
   });
   await limits.pace(ADA, signal);

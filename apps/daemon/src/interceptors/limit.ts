@@ -2,13 +2,14 @@ import type { Interceptor } from '@connectrpc/connect';
 import type { Clock } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
 import { type AuthenticatedPeer, peerOf } from './peer-context.ts';
+import { relayMessages } from './relay-messages.ts';
 
 /** How much one principal may take, over all its connections. In memory: a restart forgives. */
 export interface PrincipalLimits {
   /** One call of the API, until it has ended. Throws `daemon.too_many`. */
   enter(peer: AuthenticatedPeer): { leave(): void };
-  /** Resolves when one more message of a stream may be taken; rejects with the signal's reason. */
-  pace(peer: AuthenticatedPeer, signal: AbortSignal): Promise<void>;
+  /** Undefined when one more message of a stream may be taken, as nearly always; else resolves when, or rejects with the signal's reason. */
+  pace(peer: AuthenticatedPeer, signal: AbortSignal): Promise<void> | undefined;
   /** How many calls are open. */
   readonly open: number;
 }
@@ -38,6 +39,16 @@ export function createPrincipalLimits(settings: PrincipalLimitSettings, clock: C
     share.at = now;
     return share;
   };
+  const takeOne = (peer: AuthenticatedPeer): boolean => {
+    const share = shareOf(peer);
+    if (share.left < 1) return false;
+    share.left -= 1;
+    return true;
+  };
+  const waitForOne = async (peer: AuthenticatedPeer, signal: AbortSignal): Promise<void> => {
+    do await clock.sleep(Math.ceil(1000 / rate), signal);
+    while (!takeOne(peer));
+  };
   return {
     get open() {
       return open;
@@ -61,16 +72,7 @@ export function createPrincipalLimits(settings: PrincipalLimitSettings, clock: C
         },
       };
     },
-    async pace(peer, signal) {
-      for (;;) {
-        const share = shareOf(peer);
-        if (share.left >= 1) {
-          share.left -= 1;
-          return;
-        }
-        await clock.sleep(Math.ceil(1000 / rate), signal);
-      }
-    },
+    pace: (peer, signal) => (takeOne(peer) ? undefined : waitForOne(peer, signal)),
   };
 }
 
@@ -80,13 +82,7 @@ export function paceMessages(limits: Pick<PrincipalLimits, 'pace'>): Interceptor
     if (!request.stream) return next(request);
     const peer = peerOf({ values: request.contextValues });
     const { message, signal } = request;
-    async function* paced(): AsyncGenerator<typeof message extends AsyncIterable<infer Each> ? Each : never> {
-      for await (const each of message) {
-        await limits.pace(peer, signal);
-        yield each;
-      }
-    }
-    return next({ ...request, message: paced() });
+    return next({ ...request, message: relayMessages(message, { each: () => limits.pace(peer, signal) }) });
   };
 }
 

@@ -3,35 +3,27 @@ import { ErrorDetailSchema } from '@palyra/api';
 import { AppError, type Logger } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
 import { connectCodeOf } from '../wire/connect-code.ts';
+import { relayMessages } from './relay-messages.ts';
 
-/** The outermost one: whatever is thrown becomes an error with our code in it, and nothing of ours is told by accident. */
+/** Around whatever may throw: it becomes an error with our code in it, and nothing of ours is told by accident. */
 export function mapErrors(logger: Pick<Logger, 'error'>): Interceptor {
+  // One for all streams: nothing in it is of any of them.
+  const hooks = { failed: (thrown: unknown) => toConnectError(thrown, logger) };
   return (next) => async (request) => {
-    const fail = (thrown: unknown): never => {
+    const response = await next(request).catch((thrown: unknown) => {
       throw toConnectError(thrown, logger);
-    };
-    const response = await next(request).catch(fail);
+    });
     if (!response.stream) return response;
-    return { ...response, message: mapping(response.message, fail) };
+    return { ...response, message: relayMessages(response.message, hooks) };
   };
-}
-
-async function* mapping<Message>(
-  messages: AsyncIterable<Message>,
-  fail: (thrown: unknown) => never,
-): AsyncGenerator<Message> {
-  try {
-    yield* messages;
-  } catch (thrown) {
-    fail(thrown);
-  }
 }
 
 /** Also for what is refused before there is a message. */
 export function toConnectError(thrown: unknown, logger: Pick<Logger, 'error'>): ConnectError {
   if (thrown instanceof ConnectError) return thrown;
   // The caller hung up, or its time was over: nobody is there to be told.
-  if (Object(thrown).name === 'AbortError') return new ConnectError('The call was given up.', Code.Canceled);
+  if (Object(thrown).name === 'AbortError' || isHangUp(thrown))
+    return new ConnectError('The call was given up.', Code.Canceled);
   const error = thrown instanceof AppError ? thrown : fault(thrown);
   const code = connectCodeOf(error.code);
   if (code === Code.Internal) logger.error({ error: thrown }, 'A call of the API failed.');
@@ -41,6 +33,14 @@ export function toConnectError(thrown: unknown, logger: Pick<Logger, 'error'>): 
   connectError.cause = error;
   return connectError;
 }
+
+/** What Node says of a request whose sender is gone before its end. Of a connection that is ours it says it in other words. */
+function isHangUp(thrown: unknown): boolean {
+  const { code, message } = Object(thrown) as { readonly code?: unknown; readonly message?: unknown };
+  return (code === 'ECONNRESET' && message === 'aborted') || HANG_UPS.has(String(code));
+}
+
+const HANG_UPS: ReadonlySet<string> = new Set(['ERR_HTTP2_STREAM_ERROR', 'ERR_STREAM_PREMATURE_CLOSE']);
 
 /** SECURITY: T-24 — a fault is told without its words, which may hold what the caller must not see. */
 function fault(cause: unknown): DaemonError {

@@ -1,6 +1,7 @@
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import { AppError } from '@palyra/primitives';
 import { type AuthenticatedPeer, PEER } from './peer-context.ts';
+import { relayMessages } from './relay-messages.ts';
 import { rpcName } from './rpc-actions.ts';
 
 /** One call of the API, for logs, metrics and spans. Nothing of what it says is in it. */
@@ -43,17 +44,16 @@ export function observe(observers: readonly RpcObserver[]): Interceptor {
   };
 }
 
-async function* following<Each>(messages: AsyncIterable<Each>, tell: (code: string) => void): AsyncGenerator<Each> {
-  try {
-    yield* messages;
-    tell('ok');
-  } catch (error) {
-    tell(codeOf(error));
-    throw error;
-  } finally {
-    // The reader has gone before the end.
-    tell('canceled');
-  }
+/** What has gone before the end was given up. */
+function following<Each>(messages: AsyncIterable<Each>, tell: (code: string) => void): AsyncIterable<Each> {
+  return relayMessages(messages, {
+    ended: () => tell('ok'),
+    failed(error) {
+      tell(codeOf(error));
+      return error;
+    },
+    left: () => tell('canceled'),
+  });
 }
 
 export function codeOf(error: unknown): string {

@@ -1,5 +1,4 @@
-import type { SecureClientSessionOptions } from 'node:http2';
-import type { PeerCertificate } from 'node:tls';
+import type { ConnectionOptions, PeerCertificate } from 'node:tls';
 
 /** A device's certificate with its key, and the authorities of its home. All PEM. */
 export interface TlsFiles {
@@ -13,8 +12,13 @@ const SERVER_NAME = 'URI:palyra://server';
 
 export const NOT_PALYRAD = 'ERR_PALYRA_NOT_PALYRAD';
 
+export type ClientTls = Pick<
+  ConnectionOptions,
+  'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'minVersion' | 'maxVersion' | 'checkServerIdentity'
+>;
+
 /** Without `cert` and `key`: for a token. */
-export function clientTls({ ca, cert, key }: Pick<TlsFiles, 'ca'> & Partial<TlsFiles>): SecureClientSessionOptions {
+export function clientTls({ ca, cert, key }: Pick<TlsFiles, 'ca'> & Partial<TlsFiles>): ClientTls {
   return {
     // SECURITY: T-35 — the home's own authority and no other: what the system trusts says nothing about palyrad.
     ca,

@@ -1,8 +1,10 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { systemClock } from '@palyra/primitives';
 import { ClientError } from '../client-error.ts';
 import type { TlsFiles } from './client-tls.ts';
 import { checkPrivateDirectory, readPrivateFile } from './read-private-file.ts';
+import { requireCurrent } from './require-current.ts';
 
 /** What palyrad writes into its home while it listens. */
 export interface Listening {
@@ -46,17 +48,22 @@ export function readListening(home: string): Listening {
   throw notListening();
 }
 
-/** Read anew for each connection: certificates are renewed. Throws `client.credential_missing`, `client.credential_unsafe`. */
+/** Read anew for each connection: palyrad renews them. Throws `client.credential_missing`, `_unsafe`, `_refused`. */
 export function readCredential(home: string, name: LocalCredential): TlsFiles {
   // SECURITY: T-40 — one directory and no other: what acts for an agent never opens the operator's.
   const directory = join(home, 'identity', DIRECTORIES[name]);
   checkPrivateDirectory(directory);
-  return {
+  const files = {
     ca: readPrivateFile(join(directory, 'authorities.crt')),
     cert: readPrivateFile(join(directory, 'device.crt')),
     key: readPrivateFile(join(directory, 'device.key')),
   };
+  requireCurrent(files, { clock: systemClock, fix: RENEWED_BY_ITSELF });
+  return files;
 }
+
+const RENEWED_BY_ITSELF =
+  'palyrad renews it within a minute, as after a long sleep of this host: try again. If it does not, run: palyra init';
 
 /** Throws `client.invalid_options`. */
 export function checkAddress(address: string): string {

@@ -69,7 +69,7 @@ function notProven(cause: unknown): ClientError {
 
 function credentialRefused(cause: unknown): ClientError {
   return new ClientError('client.credential_refused', 'palyrad does not take this credential.', {
-    fix: 'It may have expired or been revoked: `palyra device list` says so; renew it or pair the device again.',
+    fix: 'It may have run out or been revoked: `palyra device list` says so. For this home: palyra init. For a device that was off for weeks: docs/reference/identity.md.',
     cause,
   });
 }

@@ -49,7 +49,7 @@ export function openCredential(directory: string): Credential {
   const read = parse(certificate);
   const names = readDeviceNames(read.subjectAltName);
   const key = readDeviceKey(readPrivateFile(join(directory, KEY)));
-  const digest = keyDigestOf(read.publicKey.export({ type: 'spki', format: 'der' }));
+  const digest = keyDigestOf(spkiOf(read));
   if (names === undefined || digest !== keyDigestOf(key.publicKey)) throw mismatch();
   const authorities = readPrivateFile(join(directory, AUTHORITIES));
   return {
@@ -81,14 +81,32 @@ export function ensureCredentialKey(directory: string): DeviceKey {
  * The first certificate or the next. The authorities come first: a certificate of one that is not yet known would be useless.
  * Throws `identity.key_invalid`, and keeps what is there, unless it is a certificate for the key in the directory by one of them.
  */
-export function storeCertificate(directory: string, { certificatePem, caPem }: CertificateFiles): void {
-  const { publicKey } = readDeviceKey(readPrivateFile(join(directory, KEY)));
+export function storeCertificate(directory: string, files: CertificateFiles): void {
+  storeFor(readDeviceKey(readPrivateFile(join(directory, KEY))).publicKey, directory, files);
+}
+
+/** All that palyrad reads of a credential: the certificate, which anybody may see. Throws as `openCredential` does. */
+export function readCertificate(directory: string): X509Certificate {
+  checkPrivateDirectory(directory);
+  return parse(readPrivateFile(join(directory, CERTIFICATE)));
+}
+
+/** The same as `storeCertificate` for whoever does not open the key: the next one is for the key of the present one. */
+export function replaceCertificate(directory: string, files: CertificateFiles): void {
+  storeFor(spkiOf(readCertificate(directory)), directory, files);
+}
+
+function storeFor(publicKey: Uint8Array, directory: string, { certificatePem, caPem }: CertificateFiles): void {
   const given = parse(certificatePem);
-  const isOfKey = keyDigestOf(given.publicKey.export({ type: 'spki', format: 'der' })) === keyDigestOf(publicKey);
+  const isOfKey = keyDigestOf(spkiOf(given)) === keyDigestOf(publicKey);
   const issuers = (caPem.match(CERTIFICATES) ?? []).map(parse);
   if (!isOfKey || !issuers.some((each) => each.ca && given.verify(each.publicKey))) throw mismatch();
   replacePrivateFile(join(directory, AUTHORITIES), caPem);
   replacePrivateFile(join(directory, CERTIFICATE), certificatePem);
+}
+
+function spkiOf({ publicKey }: X509Certificate): Uint8Array {
+  return publicKey.export({ type: 'spki', format: 'der' });
 }
 
 /** Its key is gone with it. */

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
+import type { TLSSocket } from 'node:tls';
 import type { AppError } from '@palyra/primitives';
 import { IdentityError, refused } from '../identity-error.ts';
 import { createLeakyBuckets } from '../leaky-buckets.ts';
 import type { IssueDeps } from '../registry/issue-device-certificate.ts';
 import { answerJson, answerRefused, type GuardedHandler } from '../tls/guard-requests.ts';
-import { renewDevice } from './renew-device.ts';
+import { type KeyShown, renewDevice } from './renew-device.ts';
 
 /** Where a device asks for its next certificate, over its own mTLS connection. */
 export const RENEWAL_PATH = '/identity/v1/renew';
@@ -19,7 +20,10 @@ const MAX_BODY_BYTES = 16 * 1024;
 /** So many for one device, and one more for each of these: a device that is due again and again asks seven times in two hours. */
 const RENEWALS = { capacity: 10, refillMs: 10 * 60_000 } as const;
 
-/** `{"csr": BASE64}` in, `RenewalAnswer` out. For `guardRequests`, at `RENEWAL_PATH`: who asks is who the connection proved, whatever the body says. */
+/**
+ * `{"csr": BASE64}` in, or `{}` for the key that the connection proved; `RenewalAnswer` out. For `guardRequests`, at
+ * `RENEWAL_PATH`: who asks is who the connection proved, whatever the body says.
+ */
 export function createRenewalEndpoint(deps: IssueDeps): GuardedHandler {
   const asked = createLeakyBuckets(deps.registry.context.clock, RENEWALS);
   return async (request, response, peer) => {
@@ -27,11 +31,12 @@ export function createRenewalEndpoint(deps: IssueDeps): GuardedHandler {
     // SECURITY: T-39 — each renewal is signed by the authority and entered in the journal, for good; failures cost as much.
     if (asked.isFull(peer.device)) return answerRefused(response, refused('throttled'));
     asked.spend(peer.device);
-    const csrDer = await readRequest(request);
-    if (csrDer === undefined) return answerJson(response, 400, failure('The body is {"csr": BASE64}.'));
+    const shown = await readShown(request);
+    if (shown === undefined) return answerJson(response, 400, failure('The body is {"csr": BASE64}, or {}.'));
     try {
       // SECURITY: T-36 — the device of the connection, which proved its key, and no other.
-      const renewed = await renewDevice({ device: peer.device, csrDer, by: peer.principal }, deps);
+      const { device, kind, principal: by } = peer;
+      const renewed = await renewDevice({ ...shown, device, kind, by }, deps);
       const answer: RenewalAnswer = { certificate: renewed.certificatePem, authorities: renewed.caPem };
       answerJson(response, 200, answer);
     } catch (error) {
@@ -42,10 +47,19 @@ export function createRenewalEndpoint(deps: IssueDeps): GuardedHandler {
 }
 
 /** Undefined for anything but a small body of the one right shape. */
-async function readRequest(request: IncomingMessage): Promise<Uint8Array | undefined> {
+async function readShown(request: IncomingMessage): Promise<KeyShown | undefined> {
   const body = await readBody(request);
-  const csr = body?.['csr'];
-  return typeof csr === 'string' ? Buffer.from(csr, 'base64') : undefined;
+  if (body === undefined) return undefined;
+  const { csr } = body;
+  if (csr === undefined) return keyOfConnection(request);
+  return typeof csr === 'string' ? { csrDer: Buffer.from(csr, 'base64') } : undefined;
+}
+
+/** TLS has proven it: no request says it any better. */
+function keyOfConnection({ socket }: IncomingMessage): KeyShown | undefined {
+  const certificate = (socket as Partial<TLSSocket>).getPeerX509Certificate?.();
+  if (certificate === undefined) return undefined;
+  return { publicKey: certificate.publicKey.export({ type: 'spki', format: 'der' }) };
 }
 
 /** SECURITY: T-39 — a few kilobytes are read, and what is more is not waited for. */
