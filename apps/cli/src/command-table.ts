@@ -36,6 +36,9 @@ import { journalRotateKey } from './commands/journal-rotate-key.ts';
 import { journalShow } from './commands/journal-show.ts';
 import { journalSnapshot } from './commands/journal-snapshot.ts';
 import { log } from './commands/log.ts';
+import { moduleAdd } from './commands/module-add.ts';
+import { moduleList } from './commands/module-list.ts';
+import { moduleRemove } from './commands/module-remove.ts';
 import { policyApply } from './commands/policy-apply.ts';
 import { policyCheck } from './commands/policy-check.ts';
 import { policyDiff } from './commands/policy-diff.ts';
@@ -75,6 +78,9 @@ export const COMMANDS: readonly CommandDefinition[] = [
   workspaceAdd,
   workspaceList,
   workspaceRemove,
+  moduleAdd,
+  moduleList,
+  moduleRemove,
   inbox,
   approve,
   deny,

@@ -5,6 +5,7 @@ import type { ApprovalAnswer, Client, PendingApproval, Run, Signer, ToolCallResu
 import type { JsonValue } from '@palyra/primitives';
 import { answerQuestion } from '../questions/answer-question.ts';
 import { readPrompt } from '../questions/shown-prompt.ts';
+import { installModules, SPIN_FUEL } from './wasm-steps.ts';
 
 /** One thing that the demo shows, and whether it went as told. */
 export interface DemoStep {
@@ -18,6 +19,8 @@ export interface DemoStage {
   readonly operator: Client;
   readonly signer: Signer;
   readonly workspace: string;
+  /** Where the operator's modules are. */
+  readonly modules: string;
 }
 
 const LOOK_AROUND = `
@@ -81,11 +84,22 @@ export async function* playSession(stage: DemoStage): AsyncGenerator<DemoStep> {
   );
 
   yield await undone(stage, run);
+  yield await wasmCalled(stage, run);
   for (const title of NOT_YET) yield { title, lines: [], went: 'not built yet' };
   await run.end();
 }
 
-const NOT_YET = ['A named host is reached through the proxy, another one is not', 'A WebAssembly call under fuel'];
+const NOT_YET = ['A named host is reached through the proxy, another one is not'];
+
+async function wasmCalled({ modules }: DemoStage, run: Run): Promise<DemoStep> {
+  await installModules(modules);
+  const echo = await run.call('palyra.wasm.run', { module: 'echo', input: { say: 'hello' } });
+  const spin = await run.call('palyra.wasm.run', { module: 'spin' });
+  const isEchoed = (echo.outcome.output as { output?: { say?: string } } | undefined)?.output?.say === 'hello';
+  const lines = [told(echo), `an endless loop, ${SPIN_FUEL} units of fuel: ${told(spin)}`];
+  const isStopped = spin.outcome.kind === 'quota_exceeded' && spin.outcome.code === 'wasm.fuel_exhausted';
+  return step('A WebAssembly call under fuel, and one that runs out of it', lines, isEchoed && isStopped);
+}
 
 async function undone({ operator, workspace }: DemoStage, run: Run): Promise<DemoStep> {
   const written = await run.call('palyra.fs.write', { path: 'notes.md', content: '# Notes\n' });
