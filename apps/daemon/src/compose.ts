@@ -64,6 +64,8 @@ import { type Database, type DatabaseOptions, holdLock, openDatabase, StorageErr
 import { createFolderLook } from './look-at-folder.ts';
 import { nodeName } from './node-name.ts';
 import { type DaemonIdentity, openIdentity } from './open-identity.ts';
+import { openWasm } from './open-wasm.ts';
+import { wasmRuntimeOf } from './wasm-modules.ts';
 import { type CallObserver, type CallWatch, watchCalls } from './watch-calls.ts';
 import { refuseUnheld, workspaceProfile } from './workspace-profile.ts';
 
@@ -122,7 +124,8 @@ const PALYRAD = parseActor('daemon:palyrad');
 
 /** In start order; when one does not come up, those before it are closed again. */
 export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { home, config, operator, clock = systemClock, toolCalls = DEFAULT_TOOL_CALL_CONFIG } = options;
+  const { home, config, operator, clock = systemClock } = options;
+  const { toolCalls = { ...DEFAULT_TOOL_CALL_CONFIG, wasmRuntime: wasmRuntimeOf(config) } } = options;
   const { profileFor = (workspace: string) => workspaceProfile(workspace, toolCalls.processRunner) } = options;
   refuseUnheld(toolCalls);
   const redactor = createRedactor();
@@ -169,8 +172,19 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   );
   const changes = createKeptChanges({ directory: join(home.root, 'changes') });
   const fileTools = started.adopt(createFileTools({ sandbox, profileFor, clock }), (each) => each.close());
+  const wasm = started.adopt(await openWasm({ home, sandbox, config: toolCalls.wasmRuntime, clock }), (each) =>
+    each.close(),
+  );
   const catalog = createCatalog(
-    createBuiltinTools({ sandbox, profileFor, redact: redactor, fileTools, changes, clock }),
+    createBuiltinTools({
+      sandbox,
+      profileFor,
+      redact: redactor,
+      fileTools,
+      changes,
+      clock,
+      wasm: { ...wasm, database },
+    }),
   );
   const rules = createRememberedRules({ directory: home.policies, policies, approvals, database, clock });
   gateway = started.adopt(

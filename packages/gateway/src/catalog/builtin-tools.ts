@@ -3,13 +3,18 @@ import { createEcho } from '../tools/echo.ts';
 import { createFileToolDefinitions, type FileToolDeps } from '../tools/file-tools.ts';
 import { createProcessRun, type ProcessRunDeps } from '../tools/process-run.ts';
 import { createSleep } from '../tools/sleep.ts';
+import type { WasmTools } from '../tools/wasm-answers.ts';
+import { createWasmRun } from '../tools/wasm-run.ts';
 import type { Tool } from './tool.ts';
 
 export interface BuiltinToolDeps extends ProcessRunDeps, FileToolDeps {
   readonly clock: Clock;
+  /** Absent: there is no palyra.wasm.run. */
+  readonly wasm?: WasmTools;
 }
 
 /** Every tool that comes with Palyra. */
 export function createBuiltinTools(deps: BuiltinToolDeps): readonly Tool[] {
-  return [createEcho(deps), createSleep(deps), ...createFileToolDefinitions(deps), createProcessRun(deps)];
+  const wasm = deps.wasm === undefined ? [] : [createWasmRun({ ...deps, wasm: deps.wasm })];
+  return [createEcho(deps), createSleep(deps), ...createFileToolDefinitions(deps), createProcessRun(deps), ...wasm];
 }
