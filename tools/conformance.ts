@@ -3,6 +3,7 @@ import { run as runCedar } from './conformance/cedar.ts';
 import { run as runJcs } from './conformance/jcs.ts';
 import { run as runMerkle } from './conformance/merkle.ts';
 import { ConformanceError, type RunSuite } from './conformance/suite.ts';
+import { run as runWasi } from './conformance/wasi.ts';
 import { run as runWasmSpec } from './conformance/wasm-spec.ts';
 
 /**
@@ -16,6 +17,7 @@ const SUITES: ReadonlyMap<string, RunSuite> = new Map([
   ['cedar', runCedar],
   ['merkle', runMerkle],
   ['wasm-spec', runWasmSpec],
+  ['wasi', runWasi],
 ]);
 
 async function main(args: readonly string[]): Promise<number> {

@@ -11,12 +11,14 @@ import { showPolicy } from './demo/policy-question.ts';
 import { showReceipt } from './demo/receipt.ts';
 import { showSession } from './demo/session.ts';
 import type { Stage } from './demo/stage.ts';
+import { showWasm } from './demo/wasm.ts';
 
 /** `npm run demo`: what there is today, on a throw-away home. Each scene checks what it shows and fails when it is not so. */
 const scenes: readonly (readonly [title: string, show: (stage: Stage) => void | Promise<void>])[] = [
   ['An agent’s session: allowed, asked, denied, boxed in, and on record', showSession],
   ['The box is the permission: Cedar decides, and says why', showPolicy],
   ['A command in a box that is really there', showBox],
+  ['A WebAssembly call under fuel, in a process that is itself in the box', showWasm],
   ['What an agent writes is shown as it is', showHonestPrompt],
   ['A mistake in palyra.toml is found, with the place and the fix', showConfigMistake],
   ['One grant, fifty calls racing for it, used once', showGrantRace],

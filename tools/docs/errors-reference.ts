@@ -2,7 +2,7 @@ import { APPROVAL_ERRORS, APPROVAL_REFUSALS } from '@palyra/approvals';
 import { CLIENT_ERRORS } from '@palyra/client';
 import { CONFIG_ERRORS } from '@palyra/config';
 import { EGRESS_DENIALS, EGRESS_ERRORS } from '@palyra/egress';
-import { GATEWAY_ERRORS } from '@palyra/gateway';
+import { GATEWAY_ERRORS, WASM_OUTCOMES } from '@palyra/gateway';
 import { IDENTITY_ERRORS, IDENTITY_REFUSALS, PAIRING_ERRORS } from '@palyra/identity';
 import { JOURNAL_ERRORS } from '@palyra/journal';
 import { POLICY_ERRORS } from '@palyra/policy';
@@ -37,6 +37,7 @@ const TABLES: readonly (readonly [title: string, about: string, codes: Readonly<
   ['Settings', 'Of palyra.toml.', CONFIG_ERRORS],
   ['Storage', 'Of the database.', STORAGE_ERRORS],
   ['WebAssembly', 'Of modules.', WASM_ERRORS],
+  ['Calls of WebAssembly modules', 'Of `palyra.wasm.run`.', WASM_OUTCOMES],
   ['Values', 'Of ids, JSON and texts.', PRIMITIVES_ERRORS],
 ];
 

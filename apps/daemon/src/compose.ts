@@ -73,6 +73,8 @@ import { createFolderLook } from './look-at-folder.ts';
 import { nodeName } from './node-name.ts';
 import { type DaemonIdentity, openIdentity } from './open-identity.ts';
 import { operatorNetwork } from './operator-network.ts';
+import { openWasm } from './open-wasm.ts';
+import { wasmRuntimeOf } from './wasm-modules.ts';
 import { type CallObserver, type CallWatch, watchCalls } from './watch-calls.ts';
 import { refuseUnheld, workspaceProfile } from './workspace-profile.ts';
 
@@ -133,7 +135,8 @@ const PALYRAD = parseActor('daemon:palyrad');
 
 /** In start order; when one does not come up, those before it are closed again. */
 export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { home, config, operator, clock = systemClock, toolCalls = DEFAULT_TOOL_CALL_CONFIG } = options;
+  const { home, config, operator, clock = systemClock } = options;
+  const { toolCalls = { ...DEFAULT_TOOL_CALL_CONFIG, wasmRuntime: wasmRuntimeOf(config) } } = options;
   const { profileFor = (workspace: string) => workspaceProfile(workspace, toolCalls.processRunner) } = options;
   refuseUnheld(toolCalls);
   const redactor = createRedactor();
@@ -188,8 +191,21 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const egress = started.adopt(createEgress({ openGate, logger, clock }), (each) => each.close());
   const changes = createKeptChanges({ directory: join(home.root, 'changes') });
   const fileTools = started.adopt(createFileTools({ sandbox, profileFor, clock }), (each) => each.close());
+  const wasm = started.adopt(await openWasm({ home, sandbox, config: toolCalls.wasmRuntime, clock }), (each) =>
+    each.close(),
+  );
   const catalog = createCatalog(
-    createBuiltinTools({ sandbox, profileFor, redact: redactor, fileTools, changes, egress, network, clock }),
+    createBuiltinTools({
+      sandbox,
+      profileFor,
+      redact: redactor,
+      fileTools,
+      changes,
+      egress,
+      network,
+      clock,
+      wasm: { ...wasm, database },
+    }),
   );
   const { registryHosts } = network;
   const rules = createRememberedRules({

@@ -22,7 +22,7 @@ test('the box is the one that the configuration names', () => {
 test.each([
   { processRunner: { ...processRunner, limits: { wall: 5 } }, wasmRuntime },
   { processRunner: { ...processRunner, allowedHostSuffixes: ['.example'] }, wasmRuntime },
-  { processRunner, wasmRuntime: { ...wasmRuntime, enabled: true } },
+  { processRunner, wasmRuntime: { ...wasmRuntime, hostFunctions: ['shell'] } },
 ])('what nobody could hold is refused (%#)', (changes) => {
   expect(() => refuseUnheld({ ...DEFAULT_TOOL_CALL_CONFIG, ...changes })).toThrow(
     expect.objectContaining({ code: 'gateway.invalid_config' }),

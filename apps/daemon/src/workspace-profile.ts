@@ -1,5 +1,6 @@
 import { GatewayError, type ToolCallConfig } from '@palyra/gateway';
 import { DEFAULT_LIMITS, type Limits, type SandboxProfile } from '@palyra/sandbox';
+import { HOST_FUNCTIONS } from '@palyra/wasm';
 
 /**
  * What commands of a workspace may do: everything in the box, nothing outside, unless the operator configured it otherwise.
@@ -37,7 +38,8 @@ export function refuseUnheld({ processRunner, wasmRuntime }: ToolCallConfig): vo
   const strange = Object.keys(processRunner.limits).find((name) => !Object.hasOwn(DEFAULT_LIMITS, name));
   if (strange !== undefined) throw unheld(`There is no limit ${JSON.stringify(strange)}.`);
   if (processRunner.allowedHostSuffixes.length > 0) throw unheld('Suffixes of hosts cannot be allowed yet.');
-  if (wasmRuntime.enabled) throw unheld('There is no WebAssembly runtime yet.');
+  const unknown = wasmRuntime.hostFunctions.find((name) => !HOST_FUNCTIONS.includes(name));
+  if (unknown !== undefined) throw unheld(`There is no host function ${JSON.stringify(unknown)}.`);
 }
 
 function unheld(sentence: string): GatewayError {

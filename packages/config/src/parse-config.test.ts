@@ -38,6 +38,7 @@ test('an empty text means every default', () => {
       limits: expect.any(Object),
       egress: expect.any(Object),
       telemetry: { traces_url: undefined },
+      wasm_runtime: expect.any(Object),
       log: { level: 'info' },
     },
     present: new Set(),
@@ -63,6 +64,7 @@ test('what is set is read, and known to be set', () => {
     limits: expect.any(Object),
     egress: expect.any(Object),
     telemetry: { traces_url: undefined },
+    wasm_runtime: expect.any(Object),
     log: { level: 'debug' },
   });
   expect(config.storage.url && reveal(config.storage.url)).toBe('postgres://u:pw@h/d');
@@ -92,7 +94,7 @@ describe('an unknown key', () => {
       '[network]\na = 1\nb = 2',
       '1:2',
       'Unknown section [network].',
-      'The sections are storage, policy, approvals, runs, journal, daemon, limits, egress, telemetry, log.',
+      'The sections are storage, policy, approvals, runs, journal, daemon, limits, egress, telemetry, wasm_runtime, log.',
     ],
     ['[log.deep]\nlevel = 1', '1:6', 'Unknown key "deep" in [log].', '[log] has level.'],
     ['log = { level = "info",\t"lvl" = 1 }', '1:25', 'Unknown key "lvl" in [log].', 'Did you mean "level"?'],
@@ -107,7 +109,7 @@ describe('an unknown key', () => {
       'constructor = 1',
       '1:1',
       'Unknown key "constructor" outside any section.',
-      'The sections are storage, policy, approvals, runs, journal, daemon, limits, egress, telemetry, log.',
+      'The sections are storage, policy, approvals, runs, journal, daemon, limits, egress, telemetry, wasm_runtime, log.',
     ],
     ['[log]\n"a.b" = 1', '2:1', 'Unknown key "a.b" in [log].', '[log] has level.'],
   ])('%j is refused where it stands, with the nearest known one', (text, place, message, fix) => {

@@ -4,13 +4,14 @@ import { type DaemonSettings, daemonSections } from './daemon-settings.ts';
 import { isDatabaseUrl } from './database-url.ts';
 import { LOG_LEVELS, type LogThreshold } from './log-levels.ts';
 import { section } from './section.ts';
+import { type WasmSettings, wasmSections } from './wasm-settings.ts';
 
 /**
  * The one place where settings are declared. A new one is a line in `Config` and a line in `configSchema`, which the
  * compiler holds together; loading, `palyra config show`, the default file and docs/reference/config.md follow.
  * Names are those of palyra.toml. A setting is listed only when something reads it.
  */
-export interface Config extends DaemonSettings {
+export interface Config extends DaemonSettings, WasmSettings {
   readonly storage: {
     /** Absent: the embedded database. Secret, because it may hold a password. */
     readonly url: SecretText | undefined;
@@ -162,6 +163,7 @@ export const configSchema: z.ZodType<Config> = z.strictObject({
       ),
   }),
   ...daemonSections,
+  ...wasmSections,
   log: section('What the programs write about themselves.', {
     level: z
       .enum(LOG_LEVELS)

@@ -1,5 +1,6 @@
 import type { ToolCallPolicySnapshot } from '@palyra/journal';
 import type { PolicySet } from '@palyra/policy';
+import { DEFAULT_WASM_LIMITS } from '@palyra/wasm';
 
 /** What the operator configured for tool calls; the ToolCallConfig of the seeds. */
 export interface ToolCallConfig {
@@ -19,7 +20,15 @@ export interface ToolCallConfig {
     readonly enabled: boolean;
     readonly fuelBudget: number;
     readonly memoryBytes: number;
+    readonly tableElements: number;
+    /** Host processes at once, and so guests. */
+    readonly instances: number;
+    /** What modules may be granted. */
     readonly hostFunctions: readonly string[];
+    readonly moduleBytes: number;
+    readonly wallMs: number;
+    readonly outputBytes: number;
+    readonly hostCalls: number;
   };
 }
 
@@ -35,7 +44,18 @@ export const DEFAULT_TOOL_CALL_CONFIG: ToolCallConfig = {
     allowedHostSuffixes: [],
     limits: {},
   },
-  wasmRuntime: { enabled: false, fuelBudget: 0, memoryBytes: 0, hostFunctions: [] },
+  wasmRuntime: {
+    enabled: true,
+    fuelBudget: DEFAULT_WASM_LIMITS.fuel,
+    memoryBytes: DEFAULT_WASM_LIMITS.memoryPages * 65_536,
+    tableElements: DEFAULT_WASM_LIMITS.tableElements,
+    instances: 4,
+    hostFunctions: ['emit', 'kv_delete', 'kv_get', 'kv_list', 'kv_put', 'now', 'random'],
+    moduleBytes: DEFAULT_WASM_LIMITS.moduleBytes,
+    wallMs: DEFAULT_WASM_LIMITS.wallMs,
+    outputBytes: DEFAULT_WASM_LIMITS.outputBytes,
+    hostCalls: DEFAULT_WASM_LIMITS.hostCalls,
+  },
 };
 
 export function isAllowedTool({ allowedTools }: Pick<ToolCallConfig, 'allowedTools'>, name: string): boolean {
@@ -75,6 +95,8 @@ export function snapshotOf(
       enabled: wasmRuntime.enabled,
       fuel_budget: wasmRuntime.fuelBudget,
       memory_bytes: wasmRuntime.memoryBytes,
+      table_elements: wasmRuntime.tableElements,
+      instances: wasmRuntime.instances,
       host_functions: set(wasmRuntime.hostFunctions),
     },
     skills: [],

@@ -1,10 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { describeModule } from './describe-module.ts';
-import { engine } from './engine.ts';
+import { engine } from './host/engine.ts';
+import {
+  FUEL_EXPORT,
+  GROWTH_EXPORT,
+  MEMORY_EXPORT,
+  RESTORABLE_EXPORT,
+  STACK_EXPORT,
+  START_EXPORT,
+} from './host/meter-names.ts';
 import { instrument } from './instrument.ts';
 import { openMeter } from './meter.ts';
-import { FUEL_EXPORT, STACK_EXPORT, START_EXPORT } from './meter-names.ts';
 
 const HEADER = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 
@@ -97,6 +104,9 @@ test('custom sections are left out, and the counters are added to globals and ex
       { name: 'f', kind: 'function', signature: { params: ['i32'], results: ['i32'] } },
       { name: FUEL_EXPORT, kind: 'global', signature: undefined },
       { name: STACK_EXPORT, kind: 'global', signature: undefined },
+      { name: GROWTH_EXPORT, kind: 'global', signature: undefined },
+      { name: MEMORY_EXPORT, kind: 'memory', signature: undefined },
+      { name: RESTORABLE_EXPORT, kind: 'global', signature: undefined },
     ],
   });
 });

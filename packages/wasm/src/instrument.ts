@@ -1,5 +1,5 @@
 import { type Sha256Hex, sha256Hex } from '@palyra/primitives';
-import { engine, type WasmSize } from './engine.ts';
+import { engine, type WasmSize } from './host/engine.ts';
 import { completeLimits, type ModuleLimits } from './limits.ts';
 import type { ModuleShape } from './module-shape.ts';
 import { planBodies } from './plan-bodies.ts';
@@ -8,7 +8,7 @@ import { WasmError, type WasmErrorCode } from './wasm-error.ts';
 import { writeModule } from './write-module.ts';
 
 /** Changes whenever the same module would be metered differently: fuel is a promise, and caches hold to it. */
-export const INSTRUMENTER_VERSION = 2;
+export const INSTRUMENTER_VERSION = 3;
 
 export interface InstrumentedModule {
   readonly kind: 'instrumented';

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { equalInConstantTime, type Sha256Hex, sha256Hex, sha256OfJson } from '@palyra/primitives';
-import { engine } from './engine.ts';
+import { engine } from './host/engine.ts';
 import { INSTRUMENTER_VERSION, type InstrumentedModule, type InstrumentResult } from './instrument.ts';
 import { completeLimits, type ModuleLimits } from './limits.ts';
 import { WasmError } from './wasm-error.ts';

@@ -16,6 +16,8 @@ export const RELOAD = 4;
 export const LEAVE = 5;
 /** The length on top of the stack is charged, and looked at. */
 export const BULK_CHARGE = 6;
+/** `memory.grow` has just answered: its answer is noted. */
+export const NOTE_GROWTH = 9;
 
 /** The places of all functions one after another, in columns: there are some tens of thousands in a megabyte. */
 export interface MeterPlaces {
@@ -58,6 +60,9 @@ export interface BodyPlan {
 export interface MeterPlan {
   readonly places: MeterPlaces;
   readonly bodies: readonly BodyPlan[];
+  /** Whether any code can change a table, or give up a segment for good. */
+  readonly changesTables: boolean;
+  readonly dropsSegments: boolean;
 }
 
 export function createPlaces(capacity: number): MeterPlaces {

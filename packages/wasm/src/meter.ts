@@ -1,5 +1,5 @@
-import { engine, type WasmGlobal, type WasmInstance } from './engine.ts';
-import { FUEL_EXPORT, STACK_EXPORT, START_EXPORT } from './meter-names.ts';
+import { engine, type WasmGlobal, type WasmInstance } from './host/engine.ts';
+import { FUEL_EXPORT, STACK_EXPORT, START_EXPORT } from './host/meter-names.ts';
 import { WasmError } from './wasm-error.ts';
 
 export interface MeterBudget {
@@ -27,13 +27,6 @@ export interface Meter {
 
 /** Half a megabyte as we count, for which V8 may need up to sixteen times as much: see `GUEST_STACK_MIB`. */
 export const DEFAULT_STACK_SLOTS = 64_000n;
-
-/**
- * The stack of the thread that runs a guest (`resourceLimits.stackSizeMb`), so that ours is always the limit that is met:
- * where V8's is depends on machine and compiler. What compilers make of ordinary modules fits V8's default of 984 KiB;
- * a module made for it has the optimizing one keep many more values than stand on the guest's own stack.
- */
-export const GUEST_STACK_MIB = 16;
 
 /** Throws `WasmError` when the instance is not of a module that `instrument` made. */
 export function openMeter({ exports }: WasmInstance): Meter {

@@ -37,6 +37,10 @@ export interface ModuleShape {
   /** The type of every function, imported ones first. */
   readonly functionTypes: readonly number[];
   readonly globals: number;
+  /** Mutable globals of its own that a host can read and set. */
+  readonly settableGlobals: readonly number[];
+  /** Whether it has a mutable global or a table that no host can read and set: vectors, exceptions, typed references. */
+  readonly hasHiddenState: boolean;
   readonly resizables: readonly Resizable[];
   /** How many values each tag carries, by index. */
   readonly tagTypes: readonly number[];

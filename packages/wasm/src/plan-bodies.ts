@@ -48,14 +48,15 @@ export function planBodies(shape: ModuleShape, limits: ModuleLimits): MeterPlan 
     cursor.at = next;
     cursor.end = section.end;
   }
-  const plan = { places: planning.charging.places, bodies };
+  const { changesTables, dropsSegments } = planning;
+  const plan = { places: planning.charging.places, bodies, changesTables, dropsSegments };
   letCallersPay(plan, shape.importedFunctions);
   return plan;
 }
 
 function noBodies(planning: Planning, declared: number): MeterPlan {
   if (declared !== 0) throw malformed('There are functions without bodies.');
-  return { places: planning.charging.places, bodies: [] };
+  return { places: planning.charging.places, bodies: [], changesTables: false, dropsSegments: false };
 }
 
 function planBody(planning: Planning, index: number): BodyPlan {

@@ -1,6 +1,6 @@
 import { addPlace, charge } from './charging.ts';
 import { skipNumber } from './cursor.ts';
-import { BULK_CHARGE } from './meter-plan.ts';
+import { BULK_CHARGE, NOTE_GROWTH } from './meter-plan.ts';
 import { CONTROL } from './opcodes.ts';
 import { grow, type Planning } from './planning.ts';
 import { BULK, BULK_COSTS, TABLE } from './prefixed-opcodes.ts';
@@ -12,6 +12,10 @@ const GROW_SHIFT = -10;
 /** V8 makes the memory's buffer anew, also when nothing is added. */
 const GROW_BASE = 1_024;
 const WIDE_ARITHMETIC = { from: 19, to: 22 };
+/** `data.drop` and `elem.drop`. */
+const DROPS = new Set([9, 13]);
+/** `table.init`, `copy`, `grow` and `fill`. */
+const TABLE_CHANGES = new Set([12, 14, 15, 17]);
 
 /** What follows 0xfc. */
 export function planBulk(planning: Planning, opcode: number, at: number): void {
@@ -21,6 +25,8 @@ export function planBulk(planning: Planning, opcode: number, at: number): void {
     const isWide = opcode >= WIDE_ARITHMETIC.from && opcode <= WIDE_ARITHMETIC.to;
     throw unsupported(isWide ? 'wide arithmetic' : 'an instruction after 0xfc that is not known');
   }
+  planning.dropsSegments ||= DROPS.has(opcode);
+  planning.changesTables ||= TABLE_CHANGES.has(opcode);
   const cost = BULK_COSTS.get(opcode);
   if (!planning.dead) charge(charging, at, cost?.base ?? 1);
   if (follows === CONTROL && cost !== undefined) {
@@ -34,11 +40,13 @@ export function planMemoryGrow(planning: Planning, at: number): void {
   if (!planning.dead) charge(planning.charging, at, GROW_BASE);
   planLength(planning, at, GROW_SHIFT);
   skipNumber(planning.cursor, 5);
+  if (!planning.dead) addPlace(planning.charging, NOTE_GROWTH, planning.cursor.at);
 }
 
 /** As a bulk instruction of one element. */
 export function planTableSet(planning: Planning, at: number): void {
   if (!planning.dead) charge(planning.charging, at, TABLE.base);
+  planning.changesTables = true;
   skipNumber(planning.cursor, 5);
   grow(planning, -2);
 }

@@ -33,6 +33,9 @@ export interface Planning {
   hasTry: boolean;
   hasTryTable: boolean;
   hasVectors: boolean;
+  /** Of all bodies together. */
+  changesTables: boolean;
+  dropsSegments: boolean;
 }
 
 export function createPlanning(shape: ModuleShape, limits: ModuleLimits): Planning {
@@ -57,6 +60,8 @@ export function createPlanning(shape: ModuleShape, limits: ModuleLimits): Planni
     hasTry: false,
     hasTryTable: false,
     hasVectors: false,
+    changesTables: false,
+    dropsSegments: false,
   };
 }
 

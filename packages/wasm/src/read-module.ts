@@ -1,6 +1,6 @@
 import { type Cursor, cursorOn, readByte, readName, readU32 } from './cursor.ts';
+import { RESERVED_PREFIX } from './host/meter-names.ts';
 import type { ModuleLimits } from './limits.ts';
-import { RESERVED_PREFIX } from './meter-names.ts';
 import { type FunctionType, type ModuleShape, type Resizable, SECTION, type Section } from './module-shape.ts';
 import { hostTypesOf } from './reach-host.ts';
 import { readConstant } from './read-constant.ts';
@@ -24,12 +24,15 @@ interface Reading {
   /** Functions that the module may refer to: what is declared nowhere here cannot be referred to in code either. */
   readonly referred: Set<number>;
   globals: number;
+  readonly settableGlobals: number[];
+  hasHiddenState: boolean;
   hasVectors: boolean;
 }
 
 const VECTOR_SLOTS = 2;
 const IMPORT = { function: 0, table: 1, memory: 2, global: 3, tag: 4 } as const;
 const TABLE_WITH_INITIAL_VALUE = 0x40;
+const READABLE_TYPES = new Set([0x7f, 0x7e, 0x7d, 0x7c, 0x70, 0x6f]);
 
 /** Reads everything but the code. Throws `WasmError` for what is too large, not supported or not readable. */
 export function readModule(bytes: Uint8Array, limits: ModuleLimits): ModuleShape {
@@ -46,6 +49,8 @@ export function readModule(bytes: Uint8Array, limits: ModuleLimits): ModuleShape
     entries: new Set(),
     referred: new Set(),
     globals: 0,
+    settableGlobals: [],
+    hasHiddenState: false,
     hasVectors: types.some(
       ({ params, results, paramSlots, resultSlots }) => paramSlots + resultSlots > params + results,
     ),
@@ -62,12 +67,13 @@ export function readModule(bytes: Uint8Array, limits: ModuleLimits): ModuleShape
   countOf(reading, SECTION.data, { what: 'Data segments', most: limits.dataSegments });
   const start = readStart(reading);
   const { functionTypes, globals, resizables, tagTypes, hasVectors, entries, referred } = reading;
+  const { settableGlobals, hasHiddenState } = reading;
   const hostTypes = hostTypesOf(
     types,
     [...referred].filter((index) => index < importedFunctions).map((index) => functionTypes[index] as number),
   );
   const known = { bytes, sections, types, importedFunctions, functionTypes, globals, resizables, tagTypes };
-  return { ...known, start, hasVectors, entries, hostTypes };
+  return { ...known, settableGlobals, hasHiddenState, start, hasVectors, entries, hostTypes };
 }
 
 function readImports(reading: Reading): void {
@@ -147,15 +153,27 @@ function readGlobals(reading: Reading): void {
   const most = reading.limits.globals;
   const { cursor, count } = countOf(reading, SECTION.global, { what: 'Globals', most });
   for (let index = 0; index < count; index += 1) {
+    const isSettable = isReadableType(cursor);
     if (readValueType(cursor) === VECTOR_SLOTS) reading.hasVectors = true;
-    readMutability(cursor);
+    if (readMutability(cursor)) {
+      if (isSettable) reading.settableGlobals.push(reading.globals + index);
+      else reading.hasHiddenState = true;
+    }
     readConstant(cursor, reading.referred);
   }
   reading.globals += count;
 }
 
-function readMutability(cursor: Cursor): void {
-  if (readByte(cursor) > 1) throw unsupported('threads (a shared global)');
+/** Whether it can change. */
+function readMutability(cursor: Cursor): boolean {
+  const mutability = readByte(cursor);
+  if (mutability > 1) throw unsupported('threads (a shared global)');
+  return mutability === 1;
+}
+
+/** Numbers, funcref and externref: what JavaScript can read and set. Looks at the next type without moving over it. */
+function isReadableType({ bytes, at }: Cursor): boolean {
+  return READABLE_TYPES.has(bytes[at] as number);
 }
 
 function readExports(reading: Reading): void {
@@ -186,7 +204,9 @@ function addFunction({ functionTypes, types, limits }: Reading, type: number): v
 
 type Origin = 'imported' | 'own';
 
-function addTable({ resizables, limits }: Reading, cursor: Cursor, origin: Origin): void {
+function addTable(reading: Reading, cursor: Cursor, origin: Origin): void {
+  const { resizables, limits } = reading;
+  if (!isReadableType(cursor)) reading.hasHiddenState = true;
   // SECURITY: T-26 — an exception that is kept lives on V8's heap, as long as the table that holds it.
   const most = readIsException(cursor)
     ? Math.min(limits.exceptionElements, limits.tableElements)

@@ -9,6 +9,7 @@ import {
   LEAVE,
   LOOP_CHARGE,
   type MeterPlaces,
+  NOTE_GROWTH,
   ONE_NAN,
   RELOAD,
 } from './meter-plan.ts';
@@ -19,6 +20,7 @@ import { type NanLocals, nanLocalsFrom, putNanLocals, putOneNan } from './write-
 export interface MeterIndexes {
   readonly fuelGlobal: number;
   readonly stackGlobal: number;
+  readonly growthGlobal: number;
   /** How the block is written that gives the results of a function of this type. */
   resultBlock(type: number): ArrayLike<number>;
 }
@@ -41,9 +43,7 @@ interface BodySource {
   readonly places: MeterPlaces;
 }
 
-const I64 = 0x7e;
-const I32 = 0x7f;
-const EMPTY = 0x40;
+const [I64, I32, EMPTY] = [0x7e, 0x7f, 0x40];
 /** What the host has on the stack when it calls the guest again: a guest that is called through it is as deep as its host. */
 const HOST_SLOTS = 128;
 /** A function that calls nothing is counted only when its frame is larger than this. */
@@ -171,6 +171,10 @@ function writePlace(writing: Writing, places: MeterPlaces, place: number): void 
       break;
     case LEAVE:
       writeBack(writing);
+      break;
+    case NOTE_GROWTH:
+      put(writing.sink, OP.globalSet, writing.growthGlobal);
+      put(writing.sink, OP.globalGet, writing.growthGlobal);
       break;
     case ONE_NAN:
       putOneNan(writing.sink, amount, writing.nanLocals);

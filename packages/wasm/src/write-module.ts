@@ -10,7 +10,8 @@ import {
   writtenBytes,
 } from './byte-sink.ts';
 import { cursorOn, readU32 } from './cursor.ts';
-import { FUEL_EXPORT, STACK_EXPORT, START_EXPORT } from './meter-names.ts';
+import { type Exported, exportedState } from './exported-state.ts';
+import { FUEL_EXPORT, GROWTH_EXPORT, STACK_EXPORT, START_EXPORT } from './host/meter-names.ts';
 import type { MeterPlan } from './meter-plan.ts';
 import { type ModuleShape, type Resizable, SECTION } from './module-shape.ts';
 import { putLimits } from './resizable-limits.ts';
@@ -38,6 +39,8 @@ const MOST_METERED_BODY = 7_654_321;
 const HEADER = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 /** `(mut i64)` that begins at 0: whoever forgets to give fuel gets a trap. */
 const COUNTER = [0x7e, 0x01, 0x42, 0x00, 0x0b];
+/** `(mut i32)` that begins at 0: no growth was refused yet. */
+const GROWTH = [0x7f, 0x01, 0x41, 0x00, 0x0b];
 const FUNCTION_KIND = 0;
 const GLOBAL_KIND = 3;
 const FUNCTION_TYPE = 0x60;
@@ -70,7 +73,7 @@ export function writeModule(shape: ModuleShape, plan: MeterPlan): Uint8Array {
         writeGlobals(writing);
         break;
       case SECTION.export:
-        writeExports(writing);
+        writeExports(writing, plan);
         break;
       case SECTION.code:
         writeCode(writing, plan);
@@ -167,26 +170,32 @@ function isIn({ start, end }: { readonly start: number; readonly end: number }) 
 function writeGlobals({ sink, shape }: Writing): void {
   const { count, start, end } = listIn(shape, SECTION.global);
   putSection(sink, SECTION.global, () => {
-    putU32(sink, count + 2);
+    putU32(sink, count + 3);
     putRange(sink, shape.bytes, start, end);
     putBytes(sink, COUNTER);
     putBytes(sink, COUNTER);
+    putBytes(sink, GROWTH);
   });
 }
 
-function writeExports({ sink, shape }: Writing): void {
+function writeExports({ sink, shape }: Writing, plan: MeterPlan): void {
   const { count, start, end } = listIn(shape, SECTION.export);
-  putSection(sink, SECTION.export, () => {
-    putU32(sink, count + (shape.start === undefined ? 2 : 3));
-    putRange(sink, shape.bytes, start, end);
-    putExport(sink, FUEL_EXPORT, [GLOBAL_KIND, shape.globals]);
-    putExport(sink, STACK_EXPORT, [GLOBAL_KIND, shape.globals + 1]);
+  const added: Exported[] = [
+    { name: FUEL_EXPORT, kind: GLOBAL_KIND, index: shape.globals },
+    { name: STACK_EXPORT, kind: GLOBAL_KIND, index: shape.globals + 1 },
+    { name: GROWTH_EXPORT, kind: GLOBAL_KIND, index: shape.globals + 2 },
     // SECURITY: T-26 — there is no start section any more: V8 runs it before the host can give fuel, or stop it.
-    if (shape.start !== undefined) putExport(sink, START_EXPORT, [FUNCTION_KIND, shape.start]);
+    ...(shape.start === undefined ? [] : [{ name: START_EXPORT, kind: FUNCTION_KIND, index: shape.start }]),
+    ...exportedState(shape, plan),
+  ];
+  putSection(sink, SECTION.export, () => {
+    putU32(sink, count + added.length);
+    putRange(sink, shape.bytes, start, end);
+    for (const each of added) putExport(sink, each);
   });
 }
 
-function putExport(sink: ByteSink, name: string, [kind, index]: readonly [number, number]): void {
+function putExport(sink: ByteSink, { name, kind, index }: Exported): void {
   putName(sink, name);
   putByte(sink, kind);
   putU32(sink, index);
@@ -197,6 +206,7 @@ function writeCode({ sink, shape, resultBlocks }: Writing, { bodies, places }: M
   const indexes = {
     fuelGlobal: shape.globals,
     stackGlobal: shape.globals + 1,
+    growthGlobal: shape.globals + 2,
     resultBlock: resultBlocks.ofType,
   };
   const source = { bytes: shape.bytes, places };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { engine } from './engine.ts';
+import { engine } from './host/engine.ts';
 import { instrument } from './instrument.ts';
 import { openMeter } from './meter.ts';
 import { SIMD_NANS, SIMD_TAKES, SINGLE_NANS, SINGLE_TAKES } from './nan-makers.ts';

@@ -83,7 +83,9 @@ async function* stepsIn(root: string, context: CommandContext): AsyncGenerator<D
       await operator.workspaces.add(workspace);
       const signer = await openSigner(home);
       await withDaemon(there, 'agent', async ({ client: agent }) => {
-        for await (const step of playSession({ agent, operator, signer, workspace, web })) queue.push(step);
+        for await (const step of playSession({ agent, operator, signer, workspace, web, modules: home.modules })) {
+          queue.push(step);
+        }
       });
     } finally {
       // Whatever went wrong, nothing of it stays.

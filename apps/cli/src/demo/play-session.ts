@@ -6,6 +6,7 @@ import type { JsonValue } from '@palyra/primitives';
 import { answerQuestion } from '../questions/answer-question.ts';
 import { readPrompt } from '../questions/shown-prompt.ts';
 import type { DemoWeb } from './demo-web.ts';
+import { installModules, SPIN_FUEL } from './wasm-steps.ts';
 
 /** One thing that the demo shows, and whether it went as told. */
 export interface DemoStep {
@@ -20,6 +21,8 @@ export interface DemoStage {
   readonly signer: Signer;
   readonly workspace: string;
   readonly web: DemoWeb;
+  /** Where the operator's modules are. */
+  readonly modules: string;
 }
 
 const LOOK_AROUND = `
@@ -84,11 +87,9 @@ export async function* playSession(stage: DemoStage): AsyncGenerator<DemoStep> {
 
   yield* connected(stage, command);
   yield await undone(stage, run);
-  for (const title of NOT_YET) yield { title, lines: [], went: 'not built yet' };
+  yield await wasmCalled(stage, run);
   await run.end();
 }
-
-const NOT_YET = ['A WebAssembly call under fuel'];
 
 type Command = (text: string) => Promise<ToolCallResult>;
 
@@ -111,6 +112,16 @@ async function* connected(stage: DemoStage, command: Command): AsyncGenerator<De
   const around = await command(`curl -sS --noproxy '*' --connect-timeout 5 http://${web.allowed}/ 2>&1 || true`);
   const isStopped = around.outcome.kind === 'completed' && web.requests() === before;
   yield step('The same program without the proxy: there is no other way out', [told(around)], isStopped);
+}
+
+async function wasmCalled({ modules }: DemoStage, run: Run): Promise<DemoStep> {
+  await installModules(modules);
+  const echo = await run.call('palyra.wasm.run', { module: 'echo', input: { say: 'hello' } });
+  const spin = await run.call('palyra.wasm.run', { module: 'spin' });
+  const isEchoed = (echo.outcome.output as { output?: { say?: string } } | undefined)?.output?.say === 'hello';
+  const lines = [told(echo), `an endless loop, ${SPIN_FUEL} units of fuel: ${told(spin)}`];
+  const isStopped = spin.outcome.kind === 'quota_exceeded' && spin.outcome.code === 'wasm.fuel_exhausted';
+  return step('A WebAssembly call under fuel, and one that runs out of it', lines, isEchoed && isStopped);
 }
 
 async function undone({ operator, workspace }: DemoStage, run: Run): Promise<DemoStep> {

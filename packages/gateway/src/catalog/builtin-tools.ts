@@ -4,21 +4,27 @@ import { createFileToolDefinitions, type FileToolDeps } from '../tools/file-tool
 import { createHttpFetch, type HttpFetchDeps } from '../tools/http-fetch.ts';
 import { createProcessRun, type ProcessRunDeps } from '../tools/process-run.ts';
 import { createSleep } from '../tools/sleep.ts';
+import type { WasmTools } from '../tools/wasm-answers.ts';
+import { createWasmRun } from '../tools/wasm-run.ts';
 import type { Tool } from './tool.ts';
 
 export interface BuiltinToolDeps extends Omit<ProcessRunDeps, 'egress'>, FileToolDeps {
   readonly clock: Clock;
   /** The way out of boxes, and of palyrad itself; absent: there is none. */
   readonly egress?: NonNullable<ProcessRunDeps['egress']> & NonNullable<HttpFetchDeps['egress']>;
+  /** Absent: there is no palyra.wasm.run. */
+  readonly wasm?: WasmTools;
 }
 
 /** Every tool that comes with Palyra. */
 export function createBuiltinTools(deps: BuiltinToolDeps): readonly Tool[] {
+  const wasm = deps.wasm === undefined ? [] : [createWasmRun({ ...deps, wasm: deps.wasm })];
   return [
     createEcho(deps),
     createSleep(deps),
     ...createFileToolDefinitions(deps),
     createProcessRun(deps),
     createHttpFetch(deps),
+    ...wasm,
   ];
 }

@@ -1,5 +1,5 @@
 import { visibleText } from '@palyra/primitives';
-import type { InputSchema, ListSchema, MapSchema, ObjectSchema, TextSchema } from './input-schema.ts';
+import type { AnySchema, InputSchema, ListSchema, MapSchema, ObjectSchema, TextSchema } from './input-schema.ts';
 import { nearestField } from './nearest-field.ts';
 
 /** The first thing in an input that is not what the schema says. */
@@ -13,6 +13,7 @@ export interface SchemaProblem {
 
 /** Undefined when the value is what the schema says. Reads own properties only; does not throw. */
 export function checkSchema(schema: InputSchema, value: unknown, path: string = ''): SchemaProblem | undefined {
+  if (isAny(schema)) return checkAny(value, path);
   switch (schema.type) {
     case 'object':
       if (!isObject(value)) return problem(path, 'is not an object');
@@ -30,6 +31,29 @@ export function checkSchema(schema: InputSchema, value: unknown, path: string = 
     case 'boolean':
       return typeof value === 'boolean' ? undefined : problem(path, 'is neither true nor false');
   }
+}
+
+function isAny(schema: InputSchema): schema is AnySchema {
+  return Array.isArray(schema.type);
+}
+
+/** SECURITY: T-57 — whatever it is, it reads the same everywhere: no half characters, no numbers that are none. */
+function checkAny(value: unknown, path: string): SchemaProblem | undefined {
+  if (typeof value === 'string') return value.isWellFormed() ? undefined : problem(path, 'holds half a character');
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : problem(path, 'is no number');
+  if (Array.isArray(value)) return firstProblem([...value.entries()].map(([at, each]) => [`${path}[${at}]`, each]));
+  if (!isObject(value)) return undefined;
+  const badName = Object.keys(value).find((name) => !name.isWellFormed());
+  if (badName !== undefined) return problem(path, 'has a name that holds half a character');
+  return firstProblem(Object.entries(value).map(([name, each]) => [below(path, name), each]));
+}
+
+function firstProblem(parts: readonly (readonly [string, unknown])[]): SchemaProblem | undefined {
+  for (const [path, each] of parts) {
+    const found = checkAny(each, path);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** One sentence. Texts of the input in it are made safe to show. */

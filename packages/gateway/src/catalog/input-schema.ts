@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@palyra/primitives';
 import { GatewayError } from '../gateway-error.ts';
 
 /** The part of JSON Schema that tools of ours use: plain data, to show and to check with. */
-export type InputSchema = ObjectSchema | MapSchema | TextSchema | WholeSchema | FlagSchema | ListSchema;
+export type InputSchema = ObjectSchema | MapSchema | TextSchema | WholeSchema | FlagSchema | ListSchema | AnySchema;
 
 /** Named fields, and no others. */
 export interface ObjectSchema {
@@ -51,6 +51,14 @@ export interface ListSchema {
   readonly minItems?: number;
   readonly maxItems: number;
 }
+
+/** Any JSON: for whoever the tool hands it to. */
+export interface AnySchema {
+  readonly type: readonly ['object', 'array', 'string', 'number', 'boolean', 'null'];
+  readonly description?: string;
+}
+
+export const ANY_TYPES: AnySchema['type'] = ['object', 'array', 'string', 'number', 'boolean', 'null'];
 
 type Rule = (value: JsonValue) => boolean;
 
@@ -130,7 +138,10 @@ function isSchema(value: JsonValue | InputSchema): value is InputSchema & JsonOb
   );
 }
 
+const ANY: Keywords = { needed: {}, allowed: {} };
+
 function keywordsFor({ type, ...schema }: JsonObject): Keywords | undefined {
+  if (Array.isArray(type)) return type.join() === ANY_TYPES.join() ? ANY : undefined;
   if (type === 'object') return Object.hasOwn(schema, 'properties') ? NAMED : MAP;
   return typeof type === 'string' && Object.hasOwn(PLAIN_TYPES, type) ? PLAIN_TYPES[type] : undefined;
 }

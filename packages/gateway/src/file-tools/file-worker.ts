@@ -1,5 +1,6 @@
 import { parseJson, sha256Hex } from '@palyra/primitives';
 import type { ProtectedChange, Ran, RunResult, Sandbox } from '@palyra/sandbox';
+import { createOutgoing, type Outgoing } from './outgoing.ts';
 import { FILE_TOOL_ERRORS } from './worker/file-failure.ts';
 import { blobFrame, createFrameReader, type Frame, jsonFrame } from './worker/frames.ts';
 import type { WorkerOrder, WorkerReply, WorkerRequest } from './worker/protocol.ts';
@@ -92,40 +93,6 @@ function notStarted(result: RunResult): StartedWorker {
   const said = Buffer.from(result.output.stderr).toString('utf8').trim().split('\n').at(-1) ?? '';
   const message = `The file worker ended before it began (${result.kind}). ${said.slice(0, 200)}`.trim();
   return { kind: 'refused', message, fix: 'Run `palyra doctor` to see what this host enforces.' };
-}
-
-interface Outgoing {
-  readonly source: AsyncIterable<Uint8Array>;
-  send(frame: Uint8Array): void;
-  end(): void;
-}
-
-function createOutgoing(): Outgoing {
-  const waiting: Uint8Array[] = [];
-  let isOver = false;
-  let wake: (() => void) | undefined;
-  const changed = () => {
-    wake?.();
-    wake = undefined;
-  };
-  async function* source(): AsyncGenerator<Uint8Array> {
-    while (!isOver) {
-      const next = waiting.shift();
-      if (next !== undefined) yield next;
-      else await new Promise<void>((resolve) => (wake = resolve));
-    }
-  }
-  return {
-    source: source(),
-    send(frame) {
-      waiting.push(frame);
-      changed();
-    },
-    end() {
-      isOver = true;
-      changed();
-    },
-  };
 }
 
 interface Talk {

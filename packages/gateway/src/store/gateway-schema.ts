@@ -1,4 +1,5 @@
 import type { Migration } from '@palyra/storage';
+import { WASM_KEY_MIGRATIONS, type WasmKeyRow } from '../wasm-hosts/wasm-keys-schema.ts';
 import { WORKSPACE_MIGRATIONS, type WorkspaceRow } from '../workspaces/workspaces-schema.ts';
 
 export interface RunRow {
@@ -48,6 +49,7 @@ export interface GatewaySchema {
   readonly gateway_runs: RunRow;
   readonly gateway_calls: CallRow;
   readonly gateway_workspaces: WorkspaceRow;
+  readonly gateway_wasm_keys: WasmKeyRow;
 }
 
 export const GATEWAY_MIGRATIONS: readonly Migration[] = [
@@ -82,4 +84,5 @@ export const GATEWAY_MIGRATIONS: readonly Migration[] = [
       "create index gateway_runs_open on gateway_runs (owner) where state = 'open'",
     ],
   },
+  ...WASM_KEY_MIGRATIONS,
 ];

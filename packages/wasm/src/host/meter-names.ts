@@ -10,3 +10,12 @@ export const FUEL_EXPORT = 'palyra.meter.fuel';
 export const STACK_EXPORT = 'palyra.meter.stack';
 /** The module's start function, which V8 would otherwise run before the host has given any fuel. */
 export const START_EXPORT = 'palyra.meter.start';
+/** A mutable `i32`: what `memory.grow` answered last; -1 when it was refused. */
+export const GROWTH_EXPORT = 'palyra.meter.growth';
+/** The memory, whether or not the guest exports it. */
+export const MEMORY_EXPORT = 'palyra.meter.memory';
+/** There when everything that a call can change is exported under one of the next two: an instance can be put back then. */
+export const RESTORABLE_EXPORT = 'palyra.meter.restorable';
+/** With its index behind it. */
+export const GLOBAL_EXPORT_PREFIX = 'palyra.meter.global.';
+export const TABLE_EXPORT_PREFIX = 'palyra.meter.table.';

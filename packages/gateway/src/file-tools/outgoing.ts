@@ -1,0 +1,35 @@
+/** What is sent to a process that runs in the sandbox, piece by piece, for as long as it does. */
+export interface Outgoing {
+  readonly source: AsyncIterable<Uint8Array>;
+  send(piece: Uint8Array): void;
+  end(): void;
+}
+
+export function createOutgoing(): Outgoing {
+  const waiting: Uint8Array[] = [];
+  let isOver = false;
+  let wake: (() => void) | undefined;
+  const changed = () => {
+    wake?.();
+    wake = undefined;
+  };
+  async function* source(): AsyncGenerator<Uint8Array> {
+    while (!isOver) {
+      // What came meanwhile goes together: one message to the launcher, one write to the pipe.
+      const pieces = waiting.splice(0);
+      if (pieces.length > 0) yield pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  }
+  return {
+    source: source(),
+    send(piece) {
+      waiting.push(piece);
+      changed();
+    },
+    end() {
+      isOver = true;
+      changed();
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { canonicalJson, type JsonObject } from '@palyra/primitives';
+import type { Database } from '@palyra/storage';
+import type { AskedFunction, HostAnswer, WasmRuntime } from '@palyra/wasm';
+import type { ToolRefusal } from '../catalog/tool.ts';
+import type { GatewaySchema } from '../store/gateway-schema.ts';
+import type { LoadedModule } from '../wasm-hosts/loaded-module.ts';
+import type { WasmHostAbout } from '../wasm-hosts/start-wasm-host.ts';
+import { refused, wasmKeysOf } from '../wasm-hosts/wasm-keys.ts';
+import type { ToldOutput } from './told-output.ts';
+import { jsonOf } from './wasm-json.ts';
+
+/** One request that a guest makes, under the hosts of its module: `Egress.fetch` behind it. */
+export type WasmFetch = (request: JsonObject, grant: { readonly hosts: readonly string[] }) => Promise<HostAnswer>;
+
+/** The same with a secret added to it, which the guest never sees. */
+export type WasmSecretUse = (
+  request: JsonObject,
+  grant: { readonly secrets: readonly string[] },
+) => Promise<HostAnswer>;
+
+export interface WasmTools {
+  readonly runtime: Pick<WasmRuntime<WasmHostAbout>, 'prepare' | 'call'>;
+  /** By name, as the operator put it there. Refusals are values. */
+  load(name: string): Promise<LoadedModule | ToolRefusal>;
+  readonly database: Database<GatewaySchema>;
+  /** What modules may be granted at all. */
+  readonly hostFunctions: readonly string[];
+  /** Absent: no module can be granted it, and one that is is refused. */
+  readonly fetch?: WasmFetch;
+  readonly secretUse?: WasmSecretUse;
+}
+
+export interface Answering {
+  readonly module: LoadedModule;
+  readonly principal: string;
+  readonly wasm: WasmTools;
+  readonly told: ToldOutput;
+}
+
+export interface Question {
+  readonly name: AskedFunction;
+  readonly body: Buffer;
+}
+
+/** Under the grants of its module, which `wasm` has compared already. Throws what the database throws. */
+export async function answerGuest(
+  { name, body }: Question,
+  { module, principal, wasm, told }: Answering,
+): Promise<HostAnswer> {
+  const keys = wasmKeysOf(wasm.database, { principal, module: module.name });
+  switch (name) {
+    case 'kv_get':
+      return keys.get(body);
+    case 'kv_put': {
+      const length = body.length < 4 ? body.length : body.readUInt32LE(0);
+      if (body.length < 4 + length) return refused('That is no key and value.');
+      return keys.put(body.subarray(4, 4 + length), body.subarray(4 + length));
+    }
+    case 'kv_delete':
+      return keys.remove(body);
+    case 'kv_list':
+      return keys.list(body);
+    case 'emit': {
+      const event = requestOf(body);
+      if (event === undefined) return refused('An event is a JSON object.');
+      await told.take('stdout', Buffer.from(`${canonicalJson(event)}\n`));
+      return { status: 0, body: Buffer.alloc(0) };
+    }
+    case 'http_request': {
+      const request = requestOf(body);
+      if (request === undefined || wasm.fetch === undefined) return refused('A request is a JSON object.');
+      return wasm.fetch(request, { hosts: module.grants.http });
+    }
+    case 'secret_use': {
+      const request = requestOf(body);
+      if (request === undefined || wasm.secretUse === undefined) return refused('A request is a JSON object.');
+      return wasm.secretUse(request, { secrets: module.grants.secrets });
+    }
+  }
+}
+
+function requestOf(body: Buffer): JsonObject | undefined {
+  const value = jsonOf(body);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+}

@@ -1,0 +1,243 @@
+import {
+  type Clock,
+  canonicalJson,
+  type JsonObject,
+  type JsonValue,
+  type Sha256Hex,
+  sha256OfJson,
+} from '@palyra/primitives';
+import { grantedFunctions, type PreparedProgram, type WasmLimits, type WasmOutcome } from '@palyra/wasm';
+import { ANY_TYPES } from '../catalog/input-schema.ts';
+import type { BoundCall, Tool, ToolMetadata, ToolPlan, ToolRefusal } from '../catalog/tool.ts';
+import type { Redactor } from '../redact/create-redactor.ts';
+import type { LoadedModule } from '../wasm-hosts/loaded-module.ts';
+import type { WasmHostAbout } from '../wasm-hosts/start-wasm-host.ts';
+import { REACHES_NOTHING } from './built-in-plan.ts';
+import { type ToldOutput, toldOutput } from './told-output.ts';
+import { answerGuest, type WasmTools } from './wasm-answers.ts';
+import { wasmRefusal, wasmResultOf } from './wasm-result.ts';
+
+export interface WasmRunDeps {
+  readonly wasm: WasmTools;
+  readonly redact?: Pick<Redactor, 'redactStream' | 'redactTerminal'>;
+  readonly clock: Clock;
+}
+
+const EXECUTOR = 'sandbox_tier_a_wasm';
+
+const METADATA: ToolMetadata = {
+  name: 'palyra.wasm.run',
+  version: '1',
+  description:
+    'Calls a WebAssembly module that the operator installed, with JSON in and JSON out. It has what the operator granted it, and a fixed amount of fuel.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      module: { type: 'string', description: 'Its name: `palyra module list`.', minLength: 1, maxLength: 64 },
+      sha256: { type: 'string', description: 'Only if it is this one.', pattern: '^[0-9a-f]{64}$' },
+      input: { type: [...ANY_TYPES], description: 'What it is given: JSON, or the standard input of a WASI command.' },
+      args: {
+        type: 'array',
+        description: 'Arguments of a WASI command.',
+        items: { type: 'string', maxLength: 65_536 },
+        maxItems: 256,
+      },
+      fuel: {
+        type: 'integer',
+        description: 'No more than this; the operator’s limit holds, too.',
+        minimum: 1,
+        maximum: 1_000_000_000_000,
+      },
+    },
+    required: ['module'],
+    additionalProperties: false,
+  },
+  capabilities: [],
+  isSensitive: true,
+  tier: 'A',
+  isParallel: true,
+  isHidden: false,
+};
+
+interface WasmInput {
+  readonly module: string;
+  readonly sha256?: string;
+  readonly input?: JsonValue;
+  readonly args?: readonly string[];
+  readonly fuel?: number;
+}
+
+interface Prepared {
+  readonly module: LoadedModule;
+  readonly program: PreparedProgram;
+  readonly input: WasmInput;
+}
+
+export function createWasmRun(deps: WasmRunDeps): Tool {
+  const { wasm } = deps;
+  return {
+    metadata: METADATA,
+    async plan(value, place) {
+      const input = value as unknown as WasmInput;
+      const module = await wasm.load(input.module);
+      if (module.kind === 'refused') return module;
+      // SECURITY: T-04 — a caller that names a digest gets those bytes or nothing.
+      if (input.sha256 !== undefined && input.sha256 !== module.sha256) return OTHER_BYTES;
+      const notHeld = whyNotHeld(module, wasm);
+      if (notHeld !== undefined) return notHeld;
+      const limits = { ...module.limits, wallMs: Math.min(module.limits.wallMs ?? place.timeoutMs, place.timeoutMs) };
+      const program = await wasm.runtime.prepare({
+        bytes: module.bytes,
+        grants: module.grants,
+        limits,
+        name: module.name,
+      });
+      if (program.kind === 'failed') return wasmRefusal(program);
+      return planOf({ module, program, input });
+    },
+    async execute({ plan, run }, context) {
+      const { module, program, input } = plan.prepared as Prepared;
+      const told = toldOutput(context, { redact: deps.redact, clock: deps.clock, isTerminal: false });
+      const startedAt = deps.clock.now();
+      const principal = run.caller.actor;
+      const outcome = await wasm.runtime.call(program, {
+        principal,
+        input: bytesOf(program, input.input),
+        args: input.args ?? [],
+        fuel: fuelOf(program, input),
+        signal: context.signal,
+        answer: (name, body) => answerGuest({ name, body }, { module, principal, wasm, told }),
+      });
+      await tellLog(told, outcome);
+      return wasmResultOf(outcome, {
+        program,
+        executor: EXECUTOR,
+        module,
+        startedAt,
+        endedAt: deps.clock.now(),
+        signal: context.signal,
+      });
+    },
+  };
+}
+
+const OTHER_BYTES: ToolRefusal = {
+  kind: 'refused',
+  code: 'wasm.invalid_module',
+  message: 'The module has another digest than the one that was asked for.',
+  fix: '`palyra module list` shows the digests.',
+};
+
+/** SECURITY: T-27 — what nobody here can hold to its grant is refused as a whole, and not left out. */
+function whyNotHeld({ grants }: LoadedModule, { hostFunctions, fetch, secretUse }: WasmTools): ToolRefusal | undefined {
+  const functions = grantedFunctions(grants);
+  const beyond = functions.find((name) => !hostFunctions.includes(name));
+  if (functions.includes('http_request') && fetch === undefined) {
+    return denied('Its manifest grants http, and there is no egress proxy here to hold it to its hosts.');
+  }
+  if (functions.includes('secret_use') && secretUse === undefined) {
+    return denied('Its manifest grants secrets, and there is no vault here to take them from.');
+  }
+  if (beyond === undefined) return undefined;
+  return denied(`Its manifest grants ${beyond}, which [wasm_runtime] host_functions does not allow.`);
+}
+
+function denied(message: string): ToolRefusal {
+  return {
+    kind: 'refused',
+    code: 'wasm.capability_denied',
+    message,
+    fix: 'Have the operator change the grants of the module.',
+  };
+}
+
+function planOf(prepared: Prepared): ToolPlan {
+  const { module, program, input } = prepared;
+  const { grants } = module;
+  const args = argumentsOf(prepared);
+  const profile = profileOf(prepared);
+  return {
+    kind: 'planned',
+    arguments: args,
+    capabilities: [
+      ...(grants.http.length > 0 ? (['network'] as const) : []),
+      ...(grants.secrets.length > 0 ? (['secrets_read'] as const) : []),
+    ],
+    enforced: { ...REACHES_NOTHING, tier: 'A', hosts: grants.http, secrets: grants.secrets },
+    declared: { executable: module.name, arguments: [...(input.args ?? [])], hosts: [], paths: [] },
+    bind: async () => boundOf(module),
+    profile,
+    shown: { kind: 'call', name: METADATA.name, arguments: canonicalJson(args) },
+    cwd: null,
+    limits: limitsOf(prepared),
+    executor: EXECUTOR,
+    printed: {
+      module: module.name,
+      module_sha256: module.sha256,
+      manifest_sha256: module.manifestSha256,
+      abi: program.abi,
+      functions: [...program.functions],
+      profile_sha256: profile,
+    },
+    prepared,
+  };
+}
+
+function argumentsOf({ module, input, program }: Prepared): JsonObject {
+  return {
+    module: module.name,
+    sha256: module.sha256,
+    input: input.input ?? null,
+    args: [...(input.args ?? [])],
+    fuel: fuelOf(program, input),
+  };
+}
+
+/** SECURITY: T-03 — the manifest's own digest, and not what is understood of it: what is added later is in it, too. */
+function profileOf({ module, program }: Prepared): Sha256Hex {
+  return sha256OfJson({
+    tier: 'A',
+    module: module.sha256,
+    manifest: module.manifestSha256,
+    limits: { ...program.limits },
+    functions: [...program.functions],
+  });
+}
+
+function boundOf(module: LoadedModule): BoundCall {
+  return {
+    kind: 'bound',
+    bound: [
+      { name: `module ${module.name}`, sha256: module.sha256 },
+      { name: `manifest of ${module.name}`, sha256: module.manifestSha256 },
+    ],
+    notBound: module.grants.kv ? ['What it has kept under its own keys in earlier calls.'] : [],
+  };
+}
+
+function fuelOf({ limits }: PreparedProgram, { fuel }: WasmInput): number {
+  return Math.min(fuel ?? limits.fuel, limits.fuel);
+}
+
+function limitsOf({ program, input }: Prepared): ToolPlan['limits'] {
+  const { wallMs, memoryPages, outputBytes, hostCalls }: WasmLimits = program.limits;
+  return {
+    fuel: fuelOf(program, input),
+    wall_ms: wallMs,
+    memory_bytes: memoryPages * 65_536,
+    output_bytes: outputBytes,
+    host_calls: hostCalls,
+  };
+}
+
+/** A WASI command reads text as it is, and everything else as JSON. */
+function bytesOf({ abi }: PreparedProgram, input: JsonValue | undefined): Buffer {
+  if (abi === 'wasi_command' && input === undefined) return Buffer.alloc(0);
+  if (abi === 'wasi_command' && typeof input === 'string') return Buffer.from(input);
+  return Buffer.from(canonicalJson(input ?? null));
+}
+
+async function tellLog(told: ToldOutput, outcome: WasmOutcome<WasmHostAbout>): Promise<void> {
+  if (outcome.log.length > 0) await told.take('stderr', outcome.log).catch(() => undefined);
+  await told.end(outcome.kind === 'completed' ? 'whole' : 'cut');
+}

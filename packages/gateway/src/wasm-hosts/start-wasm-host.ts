@@ -1,0 +1,62 @@
+import type { Ran, RunResult, Sandbox } from '@palyra/sandbox';
+import type { HostEnd, HostOrder, StartedHost } from '@palyra/wasm';
+import { createOutgoing } from '../file-tools/outgoing.ts';
+import { planHostLaunch } from './host-launch.ts';
+
+/** By what a guest's host is held, as it was measured; for the attestation. */
+export type WasmHostAbout = Pick<Ran, 'enforcement' | 'facts' | 'pooled'>;
+
+/** One WASM host inside Tier C. Does not throw. */
+export async function startWasmHost(
+  sandbox: Pick<Sandbox, 'plan' | 'run'>,
+  { memoryBytes, onOutput }: HostOrder,
+): Promise<StartedHost<WasmHostAbout>> {
+  const { command, profile } = planHostLaunch(memoryBytes);
+  const planned = await sandbox.plan(command, profile);
+  // SECURITY: T-20 — no wall, no host: there is no Tier A without the box around it.
+  if (planned.kind === 'refused') return planned;
+  const stop = new AbortController();
+  const outgoing = createOutgoing();
+  const begun = Promise.withResolvers<WasmHostAbout>();
+  const running = sandbox.run(command, profile, {
+    input: outgoing.source,
+    signal: stop.signal,
+    onStart: ({ facts }) => begun.resolve({ enforcement: planned.plan.enforcement, facts, pooled: false }),
+    onOutput(stream, bytes) {
+      // The sandbox keeps the buffer; frames are views of a copy that stays as it is.
+      if (stream === 'stdout') onOutput(Buffer.from(bytes));
+    },
+  });
+  const about = await Promise.race([begun.promise, running]);
+  if (!('enforcement' in about) || 'kind' in about) return notStarted(about);
+  return {
+    kind: 'started',
+    host: {
+      about,
+      write: outgoing.send,
+      ended: running.then(endOf),
+      kill() {
+        outgoing.end();
+        stop.abort();
+      },
+    },
+  };
+}
+
+function notStarted(result: RunResult): StartedHost<WasmHostAbout> {
+  if ('message' in result) return { kind: 'refused', message: result.message, fix: result.fix };
+  return {
+    kind: 'refused',
+    message: endOf(result).message,
+    fix: 'Run `palyra doctor` to see what this host enforces.',
+  };
+}
+
+function endOf(result: RunResult): HostEnd {
+  if ('message' in result) return { reason: 'other', message: result.message };
+  if (result.kind === 'quota_exceeded' && result.quota === 'memory') {
+    return { reason: 'memory', message: 'Its host used more memory than it may.' };
+  }
+  const said = Buffer.from(result.output.stderr).toString('utf8').trim().split('\n').at(-1) ?? '';
+  return { reason: 'other', message: `Its host ended (${result.kind}). ${said.slice(0, 200)}`.trim() };
+}

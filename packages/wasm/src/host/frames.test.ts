@@ -1,0 +1,25 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createFrameReader, type Frame, frameOf } from './frames.ts';
+
+test('frames come out as they went in, however they were cut on the way', () => {
+  const body = fc.uint8Array({ maxLength: 300 });
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(255), body)), fc.integer({ min: 1, max: 97 }), (sent, step) => {
+      const all = Buffer.concat(sent.map(([type, bytes]) => frameOf(type, [bytes.subarray(0, 3), bytes.subarray(3)])));
+      const reader = createFrameReader();
+      const heard: Frame[] = [];
+      for (let at = 0; at < all.length; at += step) {
+        reader.push(Buffer.from(all.subarray(at, at + step)), (frame) => heard.push(frame));
+      }
+      expect(heard.map(({ type, body: bytes }) => [type, Uint8Array.from(bytes)])).toEqual(sent);
+      expect(reader.isWithin).toBe(false);
+    }),
+  );
+});
+
+test('a length beyond the limit is refused before its bytes are there', () => {
+  const reader = createFrameReader(100);
+  const head = Buffer.from([101, 0, 0, 0, 1]);
+  expect(() => reader.push(head, () => undefined)).toThrow('longer than any frame');
+});
