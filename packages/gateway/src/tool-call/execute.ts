@@ -24,6 +24,7 @@ export function createExecute({ clock }: { readonly clock: Clock }): (call: Perm
         signal: stop.signal,
         ...(proposed.onOutput === undefined ? {} : { onOutput: proposed.onOutput }),
         ...(proposed.attached === undefined ? {} : { attached: proposed.attached }),
+        ...(proposed.report === undefined ? {} : { report: proposed.report }),
       });
       if (result.kind === 'refused') return result;
       return { kind: 'executed', result };
