@@ -15,6 +15,7 @@ import {
   createApprovalRecord,
   createBuiltinTools,
   createCatalog,
+  createDelegatedTools,
   createFileTools,
   createGateway,
   createKeptChanges,
@@ -54,6 +55,7 @@ import {
   systemClock,
 } from '@palyra/primitives';
 import {
+  CREDENTIAL_PATHS,
   createSandbox,
   type OperatorPlaces,
   type Sandbox,
@@ -169,9 +171,10 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   );
   const changes = createKeptChanges({ directory: join(home.root, 'changes') });
   const fileTools = started.adopt(createFileTools({ sandbox, profileFor, clock }), (each) => each.close());
-  const catalog = createCatalog(
-    createBuiltinTools({ sandbox, profileFor, redact: redactor, fileTools, changes, clock }),
-  );
+  const catalog = createCatalog([
+    ...createBuiltinTools({ sandbox, profileFor, redact: redactor, fileTools, changes, clock }),
+    ...createDelegatedTools({ clock, never: neverPlaces(operator) }),
+  ]);
   const rules = createRememberedRules({ directory: home.policies, policies, approvals, database, clock });
   gateway = started.adopt(
     createGateway({
@@ -223,6 +226,11 @@ function redactingLogger(redactor: Redactor, { destination, ...options }: Logger
 /** Whichever service takes the answer: none of them can forget the rule. */
 function withRules(approvals: Approvals, { decide, record }: RememberedRules): Daemon['approvals'] {
   return Object.assign(Object.create(approvals) as Approvals, { decide, record });
+}
+
+/** What no agent's own tool may touch: the sandbox hides the same from those that run in it. */
+function neverPlaces({ home, palyraHome }: OperatorPlaces): readonly string[] {
+  return [palyraHome, ...CREDENTIAL_PATHS.map((path) => join(home, path))];
 }
 
 function lockHome(home: HomeLayout): ReturnType<typeof holdLock> {
