@@ -22,6 +22,7 @@ import { grantsList } from './commands/grants-list.ts';
 import { grantsRevoke } from './commands/grants-revoke.ts';
 import { inbox } from './commands/inbox.ts';
 import { init } from './commands/init.ts';
+import { install } from './commands/install.ts';
 import { journalArchive } from './commands/journal-archive.ts';
 import { journalBody } from './commands/journal-body.ts';
 import { journalBundle } from './commands/journal-bundle.ts';
@@ -36,6 +37,7 @@ import { journalRotateKey } from './commands/journal-rotate-key.ts';
 import { journalShow } from './commands/journal-show.ts';
 import { journalSnapshot } from './commands/journal-snapshot.ts';
 import { log } from './commands/log.ts';
+import { mcpServe } from './commands/mcp-serve.ts';
 import { policyApply } from './commands/policy-apply.ts';
 import { policyCheck } from './commands/policy-check.ts';
 import { policyDiff } from './commands/policy-diff.ts';
@@ -52,6 +54,7 @@ import { tokenRevoke } from './commands/token-revoke.ts';
 import { toolCall } from './commands/tool-call.ts';
 import { toolList } from './commands/tool-list.ts';
 import { undo } from './commands/undo.ts';
+import { uninstall } from './commands/uninstall.ts';
 import { up } from './commands/up.ts';
 import { verify } from './commands/verify.ts';
 import { why } from './commands/why.ts';
@@ -63,6 +66,9 @@ import { workspaceRemove } from './commands/workspace-remove.ts';
 export const COMMANDS: readonly CommandDefinition[] = [
   exec,
   run,
+  install,
+  uninstall,
+  mcpServe,
   log,
   why,
   undo,
