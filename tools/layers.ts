@@ -14,7 +14,7 @@ export type PackageName =
   /** Fakes and contract suites; beside the layers. */
   | 'testkit';
 
-type Layer0 = 'primitives' | 'config' | 'storage' | 'api';
+type Layer0 = 'primitives' | 'config' | 'storage' | 'api' | 'agents';
 type Leaf = 'policy' | 'approvals' | 'sandbox' | 'egress' | 'wasm' | 'skills' | 'vault' | 'identity' | 'journal';
 
 /** A whole package, or one entry point of it: `journal/verify` is the part of journal that runs in a browser. */
@@ -27,7 +27,7 @@ export interface PackageRule {
   readonly mayImport: readonly Importable[];
 }
 
-const GROUND: readonly Layer0[] = ['primitives', 'config', 'storage', 'api'];
+const GROUND: readonly Layer0[] = ['primitives', 'config', 'storage', 'api', 'agents'];
 const LEAVES: readonly Leaf[] = [
   'policy',
   'approvals',
@@ -48,6 +48,8 @@ export const LAYERS: Readonly<Record<PackageName, PackageRule>> = {
   config: { directory: 'packages/config', layer: 0, mayImport: ['primitives'] },
   storage: { directory: 'packages/storage', layer: 0, mayImport: ['primitives'] },
   api: { directory: 'packages/api', layer: 0, mayImport: ['primitives'] },
+  /** Messages and settings of other people's agents, for both edges: palyrad reads the ones, the cli writes the others. */
+  agents: { directory: 'packages/agents', layer: 0, mayImport: ['primitives'] },
 
   policy: { directory: 'packages/policy', layer: 1, mayImport: LEAF_IMPORTS },
   approvals: { directory: 'packages/approvals', layer: 1, mayImport: LEAF_IMPORTS },
@@ -72,7 +74,18 @@ export const LAYERS: Readonly<Record<PackageName, PackageRule>> = {
   cli: {
     directory: 'apps/cli',
     layer: 3,
-    mayImport: ['client', 'api', 'primitives', 'config', 'policy', 'identity', 'journal', 'sandbox', 'skills'],
+    mayImport: [
+      'client',
+      'api',
+      'primitives',
+      'config',
+      'agents',
+      'policy',
+      'identity',
+      'journal',
+      'sandbox',
+      'skills',
+    ],
   },
   /** Runs in a browser, so only entry points that do without `node:`. */
   console: { directory: 'apps/console', layer: 3, mayImport: ['api', 'primitives', 'journal/verify'] },
@@ -110,6 +123,7 @@ export const ONLY_HERE: readonly OnlyHereRule[] = [
   { modules: ['@napi-rs/keyring'], packages: ['vault'], why: 'secrets are kept by the vault' },
   { modules: ['pino', 'pino/*', 'ulid'], packages: ['primitives'], why: 'logs and ids have one shape' },
   { modules: ['commander', '@clack/*', 'qrcode'], packages: ['cli'], why: 'only the cli talks to a terminal' },
+  { modules: ['@modelcontextprotocol/*'], packages: ['cli'], why: 'MCP over stdio is one command' },
   { modules: ['prom-client', '@opentelemetry/*'], packages: ['daemon'], why: 'the daemon passes observers in' },
   {
     modules: ['vitest', 'vitest/*', 'fast-check', '@palyra/testkit', '@palyra/testkit/*'],

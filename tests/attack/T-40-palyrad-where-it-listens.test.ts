@@ -1,6 +1,8 @@
 // T-40: palyrad listens where other hosts reach it, or where whoever has the same uid counts as somebody: a public address
 // without being told, a listener without certificates on one, a socket with a name.
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { ToolService } from '@palyra/api';
 import { homeLayout } from '@palyra/config';
@@ -54,16 +56,45 @@ function socketsOf(pid: number): readonly OpenSocket[] {
   ];
 }
 
-test('it listens on one loopback address, and no socket of it has a name', async () => {
+/** As the kernel writes it. */
+const loopback = (port: number): OpenSocket => ({
+  kind: 'tcp',
+  at: `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`,
+});
+
+const hookPortOf = (home: string) =>
+  Number(/^127\.0\.0\.1 (\d+)\n/.exec(readFileSync(join(home, 'hook'), 'utf8'))?.[1]);
+
+test('it listens on loopback for the API and for hooks, and no socket of it has a name', async () => {
   await using palyrad = await startPalyrad();
-  const port = palyrad.port.toString(16).toUpperCase().padStart(4, '0');
-  expect(socketsOf(palyrad.child.pid ?? 0)).toEqual([{ kind: 'tcp', at: `0100007F:${port}` }]);
+  const expected = [loopback(palyrad.port), loopback(hookPortOf(palyrad.home.root))];
+  const found = socketsOf(palyrad.child.pid ?? 0);
+  expect(found).toHaveLength(2);
+  expect(found).toEqual(expect.arrayContaining(expected));
+  expect(statSync(join(palyrad.home.root, 'hook')).mode & 0o777).toBe(0o600);
+});
+
+test('whoever asks as a hook without its key is told nothing', async () => {
+  await using palyrad = await startPalyrad();
+  const port = hookPortOf(palyrad.home.root);
+  const unsigned = Buffer.concat([Buffer.from('PLH1'), Buffer.alloc(32), Buffer.from([0, 5]), Buffer.from('codex')]);
+  const asked = Buffer.concat([unsigned, Buffer.from([0, 0, 0, 0, 0, 2]), Buffer.from('{}'), Buffer.alloc(32)]);
+  for (const bytes of [asked, Buffer.from('GET / HTTP/1.1\r\n\r\n'), Buffer.alloc(1)]) {
+    const socket = connect(port, '127.0.0.1');
+    const said: Buffer[] = [];
+    socket.on('data', (piece: Buffer) => said.push(piece)).on('error', () => undefined);
+    socket.end(bytes);
+    await once(socket, 'close');
+    expect(Buffer.concat(said).toString()).toBe('');
+  }
 });
 
 test('told to, it listens for other hosts, with certificates all the same', async () => {
   await using palyrad = await startPalyrad({ config: '[daemon]\nallow_remote = true\nlisten = "0.0.0.0:0"\n' });
-  const [socket] = socketsOf(palyrad.child.pid ?? 0);
-  expect(socket?.at).toMatch(/^00000000:/);
+  const sockets = socketsOf(palyrad.child.pid ?? 0);
+  expect(sockets.filter(({ at }) => at.startsWith('00000000:'))).toHaveLength(1);
+  // The one for hooks is for this host, whatever the operator allows.
+  expect(sockets).toContainEqual(loopback(hookPortOf(palyrad.home.root)));
   expect((await palyrad.client(ToolService, 'local-agent').listTools({})).tools.length).toBeGreaterThan(0);
   const { execFile } = await import('node:child_process');
   const failed = await new Promise<Error | null>((resolve) => {

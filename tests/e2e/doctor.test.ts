@@ -39,6 +39,7 @@ function expectShape(report: unknown, uid: unknown): asserts report is Report {
       { tier: 'C', executor: 'sandbox_tier_c_linux_bubblewrap', ...tier },
       { tier: 'B', executor: 'sandbox_tier_b', ...tier },
     ],
+    clients: [],
     warnings: [],
   });
   for (const { layers: found } of (report as Report).tiers) {

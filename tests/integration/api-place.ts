@@ -11,6 +11,7 @@ import type { Decider } from '@palyra/approvals';
 import { homeLayout, parseConfig } from '@palyra/config';
 import { composeDaemon, type Daemon, type DaemonOptions } from '@palyra/daemon';
 import { type Clock, createIdSource, systemClock } from '@palyra/primitives';
+import { createAgentSessions } from '../../apps/daemon/src/agents/agent-sessions.ts';
 import { createAuthorizer } from '../../apps/daemon/src/interceptors/authorize.ts';
 import { mapErrors } from '../../apps/daemon/src/interceptors/map-errors.ts';
 import { type AuthenticatedPeer, PEER } from '../../apps/daemon/src/interceptors/peer-context.ts';
@@ -18,6 +19,7 @@ import type { RingBounds } from '../../apps/daemon/src/runs/event-ring.ts';
 import { createRunHubs, type RunHubs } from '../../apps/daemon/src/runs/run-hubs.ts';
 import { createApprovalService } from '../../apps/daemon/src/services/approval.ts';
 import { createRunCalls } from '../../apps/daemon/src/services/run.ts';
+import { callerOf } from '../../apps/daemon/src/wire/caller-of.ts';
 // Not through its index, which brings the contract suites.
 import { createFakeCredentials } from '../../packages/testkit/src/fake-credentials.ts';
 
@@ -113,6 +115,12 @@ export async function openApi(options: ApiPlaceOptions): Promise<ApiPlace> {
     room: ROOM,
     workspaceFor: async () => workspace,
     placeOf: () => HERE,
+    agentSessions: createAgentSessions({
+      ...daemon,
+      hubs,
+      home: options.root,
+      caller: async () => callerOf(PEERS.agent, { coverage: 'hooked', separation: 'personal' }),
+    }),
   });
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer(

@@ -1,3 +1,4 @@
+import { AGENTS_ERRORS } from '@palyra/agents';
 import { APPROVAL_ERRORS, APPROVAL_REFUSALS } from '@palyra/approvals';
 import { CLIENT_ERRORS } from '@palyra/client';
 import { CONFIG_ERRORS } from '@palyra/config';
@@ -19,6 +20,7 @@ const TABLES: readonly (readonly [title: string, about: string, codes: Readonly<
   ['The command line', 'Of `palyra` itself.', CLI_ERRORS],
   ['The SDK', 'Of the connection to palyrad; every other code comes from palyrad unchanged.', CLIENT_ERRORS],
   ['palyrad', 'Of its listeners, before anything else looks at a message.', DAEMON_ERRORS],
+  ['Agents', 'Of their hooks and settings.', AGENTS_ERRORS],
   ['Tool calls', 'Of runs and calls.', GATEWAY_ERRORS],
   ['Questions and answers', 'Of approvals.', APPROVAL_ERRORS],
   [

@@ -28,6 +28,7 @@ export const CLI_ERRORS = {
   'cli.too_many_arguments': 'The command takes fewer arguments.',
   'cli.unknown_command': 'There is no such command.',
   'cli.workspace_unknown': 'The folder is not one that agents may work in.',
+  'cli.unknown_format': 'The settings of an agent are not as they are known here, and were left alone.',
   'cli.unknown_option': 'The command has no such option.',
 } as const;
 

@@ -10,6 +10,9 @@ interface CommandEntry {
 const TABLE: readonly CommandEntry[] = [
   { name: 'exec', load: async () => (await import('./commands/exec.ts')).exec },
   { name: 'run', load: async () => (await import('./commands/exec.ts')).run },
+  { name: 'install', load: async () => (await import('./commands/install.ts')).install },
+  { name: 'uninstall', load: async () => (await import('./commands/uninstall.ts')).uninstall },
+  { name: 'mcp serve', load: async () => (await import('./commands/mcp-serve.ts')).mcpServe },
   { name: 'log', load: async () => (await import('./commands/log.ts')).log },
   { name: 'why', load: async () => (await import('./commands/why.ts')).why },
   { name: 'undo', load: async () => (await import('./commands/undo.ts')).undo },

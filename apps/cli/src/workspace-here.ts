@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Run } from '@palyra/client';
+import type { Run, StartRunOptions } from '@palyra/client';
 import { visibleText } from '@palyra/primitives';
 import { CliError } from './cli-error.ts';
 import type { CommandContext } from './command.ts';
@@ -12,16 +12,21 @@ const UNKNOWN = new Set(['gateway.workspace_not_found']);
  * A run in the workspace around a directory. The first use of a folder asks once: a person says yes here, or has made the
  * home with this very command. Throws `cli.workspace_unknown` where nobody can be asked.
  */
-export async function startRunHere(reached: Reached, directory: string, context: CommandContext): Promise<Run> {
+export async function startRunHere(
+  reached: Reached,
+  directory: string,
+  context: CommandContext,
+  options: Pick<StartRunOptions, 'surface'> = {},
+): Promise<Run> {
   try {
-    return await reached.client.startRun({ workspace: directory });
+    return await reached.client.startRun({ ...options, workspace: directory });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && UNKNOWN.has(String(error.code)))) throw error;
   }
   const root = projectAround(directory, context);
   if (!reached.isNewHome) await askToUse(root, context);
   await addAsOperator(root, reached);
-  return reached.client.startRun({ workspace: directory });
+  return reached.client.startRun({ ...options, workspace: directory });
 }
 
 /** The repository, if there is one around it below the user's home; else the directory itself. */

@@ -16,6 +16,7 @@ import {
   createApprovalRecord,
   createBuiltinTools,
   createCatalog,
+  createDelegatedTools,
   createFileTools,
   createGateway,
   createKeptChanges,
@@ -62,6 +63,7 @@ import {
   systemClock,
 } from '@palyra/primitives';
 import {
+  CREDENTIAL_PATHS,
   createSandbox,
   type OperatorPlaces,
   type Sandbox,
@@ -194,8 +196,8 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const wasm = started.adopt(await openWasm({ home, sandbox, config: toolCalls.wasmRuntime, clock }), (each) =>
     each.close(),
   );
-  const catalog = createCatalog(
-    createBuiltinTools({
+  const catalog = createCatalog([
+    ...createBuiltinTools({
       sandbox,
       profileFor,
       redact: redactor,
@@ -206,7 +208,8 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       clock,
       wasm: { ...wasm, database },
     }),
-  );
+    ...createDelegatedTools({ clock, never: neverPlaces(operator) }),
+  ]);
   const { registryHosts } = network;
   const rules = createRememberedRules({
     directory: home.policies,
@@ -275,6 +278,11 @@ function redactingLogger(redactor: Redactor, { destination, ...options }: Logger
 /** Whichever service takes the answer: none of them can forget the rule. */
 function withRules(approvals: Approvals, { decide, record }: RememberedRules): Daemon['approvals'] {
   return Object.assign(Object.create(approvals) as Approvals, { decide, record });
+}
+
+/** What no agent's own tool may touch: the sandbox hides the same from those that run in it. */
+function neverPlaces({ home, palyraHome }: OperatorPlaces): readonly string[] {
+  return [palyraHome, ...CREDENTIAL_PATHS.map((path) => join(home, path))];
 }
 
 function lockHome(home: HomeLayout): ReturnType<typeof holdLock> {

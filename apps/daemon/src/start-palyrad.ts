@@ -5,6 +5,9 @@ import { hasAuthority, IdentityError } from '@palyra/identity';
 import { type Clock, systemClock } from '@palyra/primitives';
 import type { OperatorPlaces, Sandbox } from '@palyra/sandbox';
 import { removeAddressFile, writeAddressFile } from './address-file.ts';
+import { createAgentSessions } from './agents/agent-sessions.ts';
+import { openHookListener } from './agents/hook-listener.ts';
+import { localAgent } from './agents/local-agent.ts';
 import { composeDaemon, type Daemon } from './compose.ts';
 import { createConsoleSessions } from './console/console-sessions.ts';
 import { DaemonError } from './daemon-error.ts';
@@ -67,12 +70,15 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
   const pairing = started.adopt(createPairingHost({ identity, place: places.pairing, clock }), (each) => each.close());
   const lifecycle = createLifecycle();
   const place = callerPlace(options, daemon);
+  const caller = () => localAgent({ home, ...identity, clock, separation: place.separation });
+  const agentSessions = createAgentSessions({ ...daemon, hubs, home: home.root, caller });
   const authorizer = createAuthorizer({ policies, clock, placeOf: () => place });
   const ending = Promise.withResolvers<StopHow>();
   const services = servicesOf(options, {
     ...daemon,
     authorizer,
     hubs,
+    agentSessions,
     pairing,
     placeOf: () => place,
     // Not at once: whoever asked for it is answered first.
@@ -97,12 +103,16 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
     }),
     (each) => each.close(),
   );
+  const { stopping } = lifecycle;
+  const hooks = started.adopt(await openHookListener({ home, sessions: agentSessions, logger, stopping }), (each) =>
+    each.close(),
+  );
   followCalls(telemetry, daemon);
   started.adopt(announce(options, listeners, clock), ({ withdraw }) => withdraw());
   logger.info({ address: listeners.api, pid: process.pid }, 'palyrad listens.');
   const all = started.move();
   if (options.idleExit === true) {
-    const isUsed = async () => listeners.connections > 0 || (await hasWork(daemon));
+    const isUsed = async () => listeners.connections + hooks.connections > 0 || (await hasWork(daemon));
     const idleMs = config.daemon.idle_minutes * 60_000;
     void untilIdle({ isUsed, idleMs, clock, signal: lifecycle.stopping }).then((isIdle) => {
       if (isIdle) ending.resolve({});
@@ -149,7 +159,8 @@ function openHubs(daemon: Daemon, { runs }: Config): RunHubs {
   return createRunHubs({ ...daemon, orphanMs: orphanMinutes * 60_000, patienceMs: patience * 1000 });
 }
 
-type GivenServices = Daemon & Pick<ServicesDeps, 'authorizer' | 'hubs' | 'pairing' | 'placeOf' | 'stop' | 'listeners'>;
+type GivenServices = Daemon &
+  Pick<ServicesDeps, 'agentSessions' | 'authorizer' | 'hubs' | 'pairing' | 'placeOf' | 'stop' | 'listeners'>;
 
 function servicesOf(options: PalyradOptions, given: GivenServices): ServicesDeps {
   const { home, config, clock = systemClock } = options;

@@ -1,3 +1,5 @@
+export { createModelTools, type ModelAnswer, type ModelTools } from './adapters/answer-model.ts';
+export { createToolNames, type ToolNames } from './adapters/tool-names.ts';
 export { CLIENT_ERRORS, ClientError, type ClientErrorCode } from './client-error.ts';
 export {
   type AddressOptions,

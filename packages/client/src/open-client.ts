@@ -13,7 +13,9 @@ import {
 import { type Clock, createIdSource } from '@palyra/primitives';
 import type { Channel } from './connection/open-channel.ts';
 import { createReconnect, type ReconnectOptions } from './connection/reconnect.ts';
+import { type CollectOptions, collectCall } from './run/collect-call.ts';
 import { openRun, type Run, type RunDeps } from './run/open-run.ts';
+import type { ToolCallResult } from './run/tool-call-result.ts';
 import { placeOfRun } from './run/watch-run.ts';
 import { type Approvals, createApprovals } from './services/approvals.ts';
 import { ask } from './services/call.ts';
@@ -32,6 +34,8 @@ export interface StartRunOptions {
   readonly workspace?: string;
   /** One of this credential's to go on with; a new one unless told. */
   readonly session?: string;
+  /** It serves an agent's MCP client, and its calls are recorded as such. */
+  readonly surface?: 'mcp';
 }
 
 /** A connection to palyrad. Every method throws `ClientError`; its code is the same as on the command line. */
@@ -39,6 +43,11 @@ export interface Client extends Disposable {
   startRun(options?: StartRunOptions): Promise<Run>;
   /** Goes on with a run that this credential began, after the last event that is known of it: `run.sequence`. */
   resumeRun(id: string, afterSequence?: number): Promise<Run>;
+  /**
+   * Comes for a command that an agent's hook was allowed, which runs now. Resolves when it is attested; aborting the
+   * signal ends it.
+   */
+  collect(callId: string, options: CollectOptions): Promise<ToolCallResult>;
   readonly tools: Tools;
   readonly runs: Runs;
   readonly approvals: Approvals;
@@ -80,7 +89,9 @@ export function openClient({ channel, reconnect = {}, clock }: ClientDeps): Clie
     channel.close();
   }
   return {
-    startRun: ({ workspace = '', session = '' } = {}) => openRun({ kind: 'start', workspace, session }, deps),
+    startRun: ({ workspace = '', session = '', surface = '' } = {}) =>
+      openRun({ kind: 'start', workspace, session, surface }, deps),
+    collect: (callId, options) => collectCall(callId, options, deps),
     async resumeRun(id, afterSequence = 0) {
       const place = await placeOfRun(id, deps);
       return openRun({ kind: 'resume', ...place, after: BigInt(afterSequence) }, deps);

@@ -24,6 +24,7 @@ import type { GatewaySchema } from './store/gateway-schema.ts';
 import { createAdmit } from './tool-call/admit.ts';
 import { type ApproveDeps, createApprove } from './tool-call/approve.ts';
 import { createAttest } from './tool-call/attest.ts';
+import { collect } from './tool-call/collect.ts';
 import { createDecide } from './tool-call/decide.ts';
 import { createExecute } from './tool-call/execute.ts';
 import { createLateRecords } from './tool-call/late-records.ts';
@@ -98,6 +99,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     admit: createAdmit(all),
     decide: createDecide(all),
     approve: createApprove(all),
+    collect,
     recordIntent: createRecordIntent(all),
     execute: createExecute({ clock, ...connectionsOf(all) }),
     attest: createAttest(all),

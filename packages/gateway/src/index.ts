@@ -27,6 +27,10 @@ export {
 } from './rules/create-remembered-rules.ts';
 export { recoverRules, type UnfinishedRule } from './rules/recover-rules.ts';
 export type { RuleOutcome } from './rules/write-rule.ts';
+export type { ClientReport, ClientReports } from './runners/delegated/client-report.ts';
+export type { DelegatedAct } from './runners/delegated/delegated-facts.ts';
+export type { DelegatedInput } from './runners/delegated/delegated-input.ts';
+export { createDelegatedTools } from './runners/delegated/delegated-tools.ts';
 export type { RunRequest } from './runs/create-runs.ts';
 export type { AdoptedRun, Run, RunFollower } from './runs/own-run.ts';
 export type { ApprovalView, BodyView, CallPage, ConnectionView, DecisionView, OutcomeView } from './runs/read-call.ts';

@@ -17,7 +17,8 @@ export function leavingsOf(enforced: EnforcedFacts, capabilities: readonly Capab
     secret_file: enforced.secretFiles.length > 0,
     outside_path: enforced.outsidePaths.length > 0,
     limits_only: enforced.tier === 'B',
-    unboxed: !['A', 'B', 'C', 'built_in'].includes(enforced.tier) || (enforced.tier === 'built_in' && runsCode),
+    // SECURITY: T-49 — code that an agent's own tool runs is held by nothing, whatever its arguments say.
+    unboxed: enforced.tier === 'none' || (['built_in', 'client'].includes(enforced.tier) && runsCode),
   };
   return (Object.keys(holds) as Leaving[]).filter((leaving) => holds[leaving]);
 }

@@ -17,7 +17,7 @@ export interface Obligations {
 export type Offer = 'once' | 'session' | 'always';
 
 /** From weak to strong. */
-export const TIERS: readonly EnforcedFacts['tier'][] = ['none', 'built_in', 'B', 'C', 'A'];
+export const TIERS: readonly EnforcedFacts['tier'][] = ['none', 'client', 'built_in', 'B', 'C', 'A'];
 export const EGRESS_MODES: readonly EnforcedFacts['egress'][] = ['none', 'preflight', 'strict'];
 export const ASSURANCES: readonly Assurance[] = ['same_host_key', 'separate_device', 'user_verified'];
 const OFFERS: readonly Offer[] = ['once', 'session', 'always'];

@@ -70,7 +70,7 @@ export type Capability = 'process_exec' | 'network' | 'secrets_read' | 'filesyst
 
 /** What the sandbox plan really holds. Permits may rely on it. */
 export interface EnforcedFacts {
-  readonly tier: 'A' | 'B' | 'C' | 'built_in' | 'none';
+  readonly tier: 'A' | 'B' | 'C' | 'built_in' | 'client' | 'none';
   readonly egress: 'none' | 'preflight' | 'strict';
   readonly readRoots: readonly string[];
   readonly writeRoots: readonly string[];

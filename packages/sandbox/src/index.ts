@@ -7,6 +7,7 @@ export type { MeasuredFacts, ProcessFacts } from './facts/measured-facts.ts';
 export type { Gate, GateProgram } from './gate.ts';
 export { type Hint, type HintKind, hintsFor } from './hints.ts';
 export type { LaunchPlan } from './launch-plan.ts';
+export { findHook } from './launcher/find-launcher.ts';
 export { isPassedSignal, PASSED_SIGNALS, type PassedSignal } from './launcher/passed-signals.ts';
 export { PROXY_PORT } from './launcher/wire.ts';
 export { lookAtWorkspace, type WorkspaceLook } from './look-at-workspace.ts';
@@ -24,5 +25,6 @@ export type { CapturedOutput, Quota, Ran, Refusal, ResourceUse, RunResult } from
 export { SANDBOX_ERRORS, SandboxError, type SandboxErrorCode } from './sandbox-error.ts';
 export { describeSeccomp, type SeccompDescription, type SeccompRule } from './seccomp/describe-seccomp.ts';
 export type { Account } from './survey/account-files.ts';
+export { CREDENTIAL_PATHS } from './survey/credential-paths.ts';
 export { findAccount, identityOf } from './survey/identity-facts.ts';
 export type { OperatorPlaces } from './survey/survey-host.ts';

@@ -1,10 +1,17 @@
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { visibleText } from '@palyra/primitives';
 import type { ProbeDeps } from '@palyra/sandbox';
-import type { CommandContext, CommandDefinition } from '../command.ts';
+import { probeHooks } from '../clients/probe-hooks.ts';
+import type { CommandContext, CommandDefinition, CommandResult } from '../command.ts';
 import { EXIT_CODES } from '../exit-codes.ts';
 import { findHome } from '../find-home.ts';
+import { makeHome } from '../make-home.ts';
+import { renderCoverage } from '../render/client-coverage.ts';
 import { hostReportAsJson, renderHostReport } from '../render/host-report.ts';
+import { renderScorecard } from '../render/scorecard.ts';
+import { readVersion } from '../version.ts';
 
 /** What was tried just now, never what was true another time. */
 export const doctor: CommandDefinition = {
@@ -14,8 +21,11 @@ export const doctor: CommandDefinition = {
   details:
     'Starts a sandbox of each tier in a throw-away workspace and tries each layer, from inside and from outside. Tier C ' +
     'is a wall around a command, Tier B only limits it. Exits with 0 when Tier C is available and with 5 when it is ' +
-    'not: then its calls are refused, never run with less. Changes nothing; palyrad need not run.',
-  async run(_input, context) {
+    'not: then its calls are refused, never run with less. Also runs the hook of each agent that was set up with palyra ' +
+    'install, and says whether palyrad answers. Changes nothing; palyrad need not run.',
+  options: [{ flags: '--attack', summary: 'Try to get out of the box, and sign a scorecard' }],
+  async run({ options }, context) {
+    if (options['attack'] === true) return attack(context);
     // Late, because most commands never need it.
     const { probeHost } = await import('@palyra/sandbox');
     const said: string[] = [];
@@ -25,15 +35,32 @@ export const doctor: CommandDefinition = {
       logger: { error: ({ text }) => void said.push(`The launcher said: ${visibleText(String(text))}`) },
       temporaryDirectory: tmpdir(),
     });
+    const clients = await probeHooks(context);
     const isWalled = report.tiers.some(({ tier, state }) => tier === 'C' && state === 'available');
     return {
-      json: { ...hostReportAsJson(report), warnings: said },
-      render: (paint) => renderHostReport(report, paint),
+      json: { ...hostReportAsJson(report), clients, warnings: said },
+      render: (paint) => `${renderHostReport(report, paint)}${renderCoverage(clients, paint)}`,
       warnings: said,
       exitCode: isWalled ? EXIT_CODES.done : EXIT_CODES.unenforceable,
     };
   },
 };
+
+/** On a home that is thrown away; the scorecard goes into the caller's own, which is made where there is none. */
+async function attack(context: CommandContext): Promise<CommandResult> {
+  const { runBattery } = await import('../attack/run-battery.ts');
+  const { writeScorecard } = await import('../attack/scorecard.ts');
+  const { home } = findHome(context);
+  if (!existsSync(join(home.identity, 'operator'))) await makeHome(context);
+  const rows = await runBattery(context);
+  const scorecard = await writeScorecard(home, { version: readVersion(), at: new Date().toISOString(), rows });
+  const isHeld = rows.every(({ status }) => status === 'stopped');
+  return {
+    json: { rows, scorecard },
+    render: (paint) => `${renderScorecard(rows, paint)}Signed: ${visibleText(scorecard)}\n`,
+    exitCode: isHeld ? EXIT_CODES.done : EXIT_CODES.unenforceable,
+  };
+}
 
 function operatorOf(context: CommandContext): ProbeDeps['operator'] {
   const { root } = findHome(context).home;

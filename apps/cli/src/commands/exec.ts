@@ -1,6 +1,7 @@
 import type { Run } from '@palyra/client';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext, CommandDefinition, CommandInput } from '../command.ts';
+import { collectCommand } from '../exec/collect-command.ts';
 import { OWN_EXITS } from '../exec/exit-of-outcome.ts';
 import { networkOption } from '../exec/network-option.ts';
 import { type CommandToRun, runCommand } from '../exec/run-command.ts';
@@ -18,7 +19,7 @@ export const exec: CommandDefinition = {
     'In the box (Tier C) it reaches this workspace, and the network by a proxy that asks before it connects. Exits as the ' +
     'command does, or with 240 and more where Palyra refuses (246 by policy or sandbox, 249 by a human).',
   arguments: [
-    { name: 'COMMAND', summary: 'The program and its arguments, after --', isRequired: true, isVariadic: true },
+    { name: 'COMMAND', summary: 'The program and its arguments, after --', isRequired: false, isVariadic: true },
   ],
   options: [
     { flags: '--sandbox <KIND>', summary: 'strict: the box (default); limits: no wall, is asked' },
@@ -28,9 +29,12 @@ export const exec: CommandDefinition = {
     { flags: '--timeout <TIME>', summary: 'How long it may take, such as 30s' },
     { flags: '--no-stdin', summary: 'It reads nothing' },
     { flags: '--no-tty', summary: 'Pipes, even at a terminal' },
+    { flags: '--call <ID>', summary: 'Instead of a command: one that an agent’s hook was allowed' },
   ],
   ownExitsFrom: OWN_EXITS,
   async run(input, context) {
+    const { call } = input.options;
+    if (typeof call === 'string') return collectCommand(call, input, context);
     const command = commandOf(input, context);
     return withDaemon(context, 'agent', async (reached) => {
       const run = await startRunHere(reached, command.cwd, context);
@@ -52,6 +56,11 @@ async function leave(started: Run): Promise<void> {
 }
 
 function commandOf({ rest, options }: CommandInput, context: CommandContext): CommandToRun {
+  if (rest.length === 0) {
+    throw new CliError('cli.missing_argument', 'The argument "COMMAND" is missing.', {
+      fix: 'Write the command after --, such as palyra exec -- git status.',
+    });
+  }
   const timeoutMs = durationOf(options['timeout'], '--timeout');
   const sandbox = options['sandbox'] === undefined ? undefined : sandboxOf(options['sandbox']);
   return {

@@ -82,7 +82,7 @@ function waitingFor(approvalId: string): string {
 }
 
 /** On standard error: why nothing ran, for everybody; the receipt, for a person. */
-function trailerOf(result: ToolCallResult, context: CommandContext, tookMs: number): string {
+export function trailerOf(result: ToolCallResult, context: CommandContext, tookMs: number): string {
   const { stderr } = context.openOutput();
   const paint = choosePaint({ isTerminal: stderr.isTTY === true, variables: context.variables });
   const { outcome } = result;

@@ -70,6 +70,7 @@ function fieldLines(name: string, text: string, width: number, paint: Paint): re
 function boxOf(tier: string): string {
   if (tier === 'C') return 'in the box (Tier C)';
   if (tier === 'B') return 'no box, limits only (Tier B)';
+  if (tier === 'client') return 'no box: the agent does it itself, and only tells what';
   return tier === 'built_in' ? 'a built-in tool of Palyra' : `Tier ${tier}`;
 }
 

@@ -21,6 +21,7 @@ export const RPC_ACTIONS: Readonly<Record<string, RpcAction>> = {
   'palyra.v1.RunService.CallTool': { action: 'run.start', on: 'Run', tokensAlso: 'tool.execute' },
   'palyra.v1.RunService.WatchRun': { action: 'run.read', on: 'Run' },
   'palyra.v1.RunService.FeedCall': { action: 'run.start', on: 'Run', tokensAlso: 'tool.execute' },
+  'palyra.v1.RunService.CollectCall': { action: 'run.start', on: 'Run', tokensAlso: 'tool.execute' },
   'palyra.v1.RunService.CancelCall': { action: 'run.cancel', on: 'Run' },
   'palyra.v1.RunService.CancelRun': { action: 'run.cancel', on: 'Run' },
   'palyra.v1.RunService.EndRun': { action: 'run.cancel', on: 'Run' },

@@ -43,6 +43,9 @@ export async function tellCall(
       case 'repeated':
         repeated = event;
         return;
+      case 'permitted':
+        // Told to whoever is to come for it, and to nobody else.
+        return;
       case 'decided':
       case 'approval_requested':
       case 'approval_decided':

@@ -45,7 +45,6 @@ export function aboutPalyrad({ config, operator, version, sandbox }: AboutOption
       approverKey: 'unprotected',
     },
     agents: () => seenAgents(database),
-    coverageOf: () => 'direct',
     openQuestions: () => approvals.countPending(),
     separationOf: (peer) => deps.placeOf(peer).separation,
     host: sandbox === undefined ? rememberedHost(operator, deps) : async () => serviceTiers(sandbox.about),

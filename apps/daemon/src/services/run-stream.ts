@@ -14,7 +14,10 @@ export interface RunStreamDeps {
   readonly hubs: RunHubs;
   /** How many bytes of output a message takes. */
   readonly room: number;
-  start(context: HandlerContext, request: { readonly workspace: string; readonly sessionId: string }): Promise<Run>;
+  start(
+    context: HandlerContext,
+    request: { readonly workspace: string; readonly sessionId: string; readonly surface: string },
+  ): Promise<Run>;
   /** Throws as the gateway's `resumeRun` does. */
   resume(context: HandlerContext, runId: string): Promise<Run>;
 }

@@ -6,18 +6,17 @@ import type { Authorizer } from '../interceptors/authorize.ts';
 import { type AuthenticatedPeer, peerOf } from '../interceptors/peer-context.ts';
 import type { RunHubs } from '../runs/run-hubs.ts';
 import { callerOf } from '../wire/caller-of.ts';
-import { proposalOf, sentInputOf } from '../wire/proposal.ts';
+import { invalid, proposalOf, sentInputOf } from '../wire/proposal.ts';
 import { wireRunEvent } from '../wire/run-event.ts';
 import { wireToolCallResult } from '../wire/tool-call-result.ts';
+import { type CollectCallDeps, collectCall } from './collect-call.ts';
 import { isOwn, knownRun } from './known-run.ts';
 import { createRunStream } from './run-stream.ts';
 
-export interface RunServiceDeps {
+export interface RunServiceDeps extends CollectCallDeps {
   readonly gateway: Gateway;
   readonly hubs: RunHubs;
   readonly authorizer: Pick<Authorizer, 'may'>;
-  /** How many bytes of output a message takes. */
-  readonly room: number;
   /** One of the registry, by its path, a path inside it, its id, or nothing. Throws when the peer has none such. */
   workspaceFor(peer: AuthenticatedPeer, text: string): Promise<Workspace>;
   /** How much of this peer passes through here, and who is protected from whom. */
@@ -27,7 +26,15 @@ export interface RunServiceDeps {
 /** The part of the service that makes calls. */
 export type RunCalls = Pick<
   ServiceImpl<typeof RunService>,
-  'runStream' | 'startRun' | 'callTool' | 'watchRun' | 'feedCall' | 'cancelCall' | 'cancelRun' | 'endRun'
+  | 'runStream'
+  | 'startRun'
+  | 'callTool'
+  | 'collectCall'
+  | 'watchRun'
+  | 'feedCall'
+  | 'cancelCall'
+  | 'cancelRun'
+  | 'endRun'
 >;
 
 export function createRunCalls(deps: RunServiceDeps): RunCalls {
@@ -40,7 +47,8 @@ export function createRunCalls(deps: RunServiceDeps): RunCalls {
     const peer = peerOf(context);
     const workspace = await deps.workspaceFor(peer, request.workspace);
     const session = request.sessionId === '' ? {} : { session: parseId('session', request.sessionId) };
-    return gateway.startRun(callerOf(peer, deps.placeOf(peer)), { workspace, ...session });
+    const place = { ...deps.placeOf(peer), ...coverageOf(request.surface) };
+    return gateway.startRun(callerOf(peer, place), { workspace, ...session });
   };
   const find = (context: HandlerContext, runId: string, action: 'run.read' | 'run.cancel'): Promise<KnownRun> => {
     const [peer, id] = [peerOf(context), parseId('run', runId)];
@@ -68,6 +76,7 @@ export function createRunCalls(deps: RunServiceDeps): RunCalls {
         here.leave();
       }
     },
+    collectCall: (request, context) => collectCall(request, context, deps),
     async *watchRun({ runId, afterSequence }, context) {
       const run = await find(context, runId, 'run.read');
       const { signal } = context;
@@ -110,6 +119,14 @@ export function createRunCalls(deps: RunServiceDeps): RunCalls {
 interface StartedWith {
   readonly workspace: string;
   readonly sessionId: string;
+  readonly surface: string;
+}
+
+/** The caller's word, and worth no more than the other: of neither does anything but these calls pass through here. */
+function coverageOf(surface: string): Partial<Pick<Caller, 'coverage'>> {
+  if (surface === '') return {};
+  if (surface === 'mcp') return { coverage: 'mcp_only' };
+  throw invalid('The surface is mcp, or nothing.');
 }
 
 /** A call that nobody will ask for again still has a name, by which it is told. */

@@ -24,7 +24,6 @@ export interface StatusServiceDeps {
   readonly interrupted: readonly string[];
   readonly authorizer: Pick<Authorizer, 'may' | 'require'>;
   agents(): Promise<readonly SeenAgent[]>;
-  coverageOf(principal: string): string;
   openQuestions(): Promise<number>;
   /** Tried once, when somebody first asks. */
   host(): Promise<{ readonly tiers: readonly StatusTier[] }>;
@@ -58,9 +57,9 @@ export function createStatusService(deps: StatusServiceDeps): ServiceImpl<typeof
         startedAt: timestampFromMs(about.startedAt),
         separation: deps.separationOf(peer),
         tiers: host.tiers.map(tierOf),
-        agents: shown.map(({ principal, openRuns, lastSeenAt }) => ({
+        agents: shown.map(({ principal, coverage, openRuns, lastSeenAt }) => ({
           principal,
-          coverage: deps.coverageOf(principal),
+          coverage,
           openRuns,
           lastSeenAt: timestampFromMs(lastSeenAt),
         })),

@@ -23,6 +23,7 @@ const STEPS = {
   decided: 'approve',
   approval_requested: 'wait for a human',
   approval_decided: 'decide again',
+  permitted: 'wait to be collected',
   started: 'execute',
   repeated: 'answer again',
 } as const;

@@ -30,6 +30,11 @@ interface RiskRule {
 
 const RULES: readonly RiskRule[] = [
   { level: 'high', reason: 'It runs outside the box.', holds: ({ facts }) => facts.tier === 'none' },
+  {
+    level: 'high',
+    reason: 'The agent’s own program does it; nothing of Palyra holds it.',
+    holds: ({ facts }) => facts.tier === 'client',
+  },
   { level: 'high', reason: 'It runs under limits only, not in a box.', holds: ({ facts }) => facts.tier === 'B' },
   { level: 'high', reason: 'It may reach every host.', holds: ({ facts }) => facts.hasOpenNetwork },
   {

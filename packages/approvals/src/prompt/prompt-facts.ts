@@ -24,7 +24,7 @@ export interface PromptFacts {
   readonly hasOpenNetwork: boolean;
   /** By name. */
   readonly secrets: readonly string[];
-  readonly tier: 'A' | 'B' | 'C' | 'built_in' | 'none';
+  readonly tier: 'A' | 'B' | 'C' | 'built_in' | 'client' | 'none';
   readonly outsidePaths: readonly string[];
   readonly protectedPaths: readonly string[];
   /** What the program may load by itself, and the approval does not cover. */

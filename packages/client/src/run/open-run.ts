@@ -41,7 +41,7 @@ export interface RunDeps extends StreamDeps {
 }
 
 export type RunBeginning =
-  | { readonly kind: 'start'; readonly workspace: string; readonly session: string }
+  | { readonly kind: 'start'; readonly workspace: string; readonly session: string; readonly surface: string }
   | { readonly kind: 'resume'; readonly id: string; readonly session: string; readonly after: bigint };
 
 /** Resolves when palyrad has the run. Throws `ClientError`. */
@@ -168,8 +168,9 @@ const ENDED: ReadonlySet<string> = new Set(['gateway.run_ended', 'gateway.run_no
 
 function firstMessage(beginning: RunBeginning, place: Place | undefined, afterSequence: bigint): RunMessage {
   if (place !== undefined) return { case: 'resume', value: { runId: place.id, afterSequence } };
-  const { workspace, session } = beginning.kind === 'start' ? beginning : { workspace: '', session: '' };
-  return { case: 'start', value: { workspace, sessionId: session } };
+  const { workspace, session, surface } =
+    beginning.kind === 'start' ? beginning : { workspace: '', session: '', surface: '' };
+  return { case: 'start', value: { workspace, sessionId: session, surface } };
 }
 
 function runOver(): ClientError {

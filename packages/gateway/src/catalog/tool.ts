@@ -3,7 +3,9 @@ import type { ToolAttestation } from '@palyra/journal';
 import type { CallFacts } from '@palyra/policy';
 import type { JsonObject, JsonValue, Sha256Hex } from '@palyra/primitives';
 import type { DecideConnection } from '../connections/decide-connection.ts';
+import type { ClientReports } from '../runners/delegated/client-report.ts';
 import type { PermittedCall } from '../tool-call/permitted-call.ts';
+import type { Caller } from '../tool-call/proposed-call.ts';
 import type { AttachedSource } from '../tools/attached-input.ts';
 
 export type Capability = CallFacts['capabilities'][number];
@@ -34,11 +36,15 @@ export interface CallPlace {
   readonly workspace: string;
   /** How long the call may take. */
   readonly timeoutMs: number;
+  /** How much of the agent passes through here; nothing is claimed of one where that is not said. */
+  readonly coverage?: Caller['coverage'];
 }
 
 /** One tool of the catalogue. */
 export interface Tool {
   readonly metadata: ToolMetadata;
+  /** An agent's own tool: the agent does it, and reports. It waits for nobody, and nobody waits for it. */
+  readonly isDelegated?: true;
   /** Checks the input and says exactly what would be done. Nothing runs and nothing changes; does not throw. */
   plan(input: JsonObject, place: CallPlace): Promise<ToolPlan | ToolRefusal>;
   /** Does it. Everything that can happen is a result; what it throws is attested as a fault of the tool. */
@@ -92,6 +98,8 @@ export interface ExecuteContext {
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
   /** May it connect to a host that its plan did not name? Policy decides, and a human where that asks. */
   readonly connect?: DecideConnection;
+  /** Of a delegated call: what the agent says became of it. */
+  readonly report?: ClientReports;
   /** From whoever is attached; a tool that takes none of it never asks for the first. */
   readonly attached?: AttachedSource;
 }
@@ -124,7 +132,8 @@ export interface Executed extends ToolOutput {
 /** What is attested of an execution, as it was found. */
 export interface ExecutionFacts {
   readonly executor: string;
-  readonly enforcement: 'strict' | 'preflight' | 'none';
+  /** `box`: not the call, but the whole agent that made it was in one. */
+  readonly enforcement: 'strict' | 'preflight' | 'none' | 'box';
   readonly sandbox: NonNullable<ToolAttestation['sandbox']>;
   readonly resources: Readonly<Record<string, number>>;
   readonly egress: ToolAttestation['egress'];

@@ -15,6 +15,7 @@ import {
   type RunsDeps,
 } from './own-run.ts';
 import { createPrincipalLoad } from './principal-load.ts';
+import { viewOf } from './read-runs.ts';
 import { nextGeneration, runRow } from './reopen-run.ts';
 
 export interface RunRequest {
@@ -132,7 +133,7 @@ export function createRuns(deps: RunsDeps): Runs {
       }
       if (row.state === 'ended') throw new GatewayError('gateway.run_ended', 'The run is over.');
       // SECURITY: T-41 — as who is connected now: groups, coverage and channel of before may not hold any more.
-      return (await reopened(row)).as(caller);
+      return (await reopened(row)).as({ ...caller, ...keptCoverage(caller, row) });
     },
     async adopt(id) {
       await listen();
@@ -175,6 +176,11 @@ export interface OpenedWith {
   readonly device_id?: string;
   readonly channel?: string;
   readonly config: ToolCallConfig;
+}
+
+/** Who serves an agent over MCP says so when the run begins, and not each time it comes back. */
+function keptCoverage({ coverage }: Caller, row: RunRow): Partial<Pick<Caller, 'coverage'>> {
+  return coverage === 'direct' && viewOf(row).coverage === 'mcp_only' ? { coverage: 'mcp_only' } : {};
 }
 
 function openedWith({ coverage, separation, deviceId, channel }: Caller, config: ToolCallConfig): string {

@@ -49,6 +49,7 @@ export function createAdmit({ catalog }: AdmitDeps): ToolCallSteps['admit'] {
       callId: call.id,
       workspace: run.workspace.root,
       timeoutMs: run.config.executionTimeoutMs,
+      coverage: run.caller.coverage,
     };
     const plan = await tool.plan(input.value, place).catch((fault: unknown) => refusedByFault(fault));
     if (plan.kind === 'planned') return { kind: 'passed', call: { ...call, tool, plan, reservation } };
@@ -57,7 +58,15 @@ export function createAdmit({ catalog }: AdmitDeps): ToolCallSteps['admit'] {
   };
 }
 
-function whyMisplaced({ nestedIn }: OpenedCall, { metadata }: Tool): RefusedCall | undefined {
+function whyMisplaced({ nestedIn, proposed }: OpenedCall, { metadata, isDelegated }: Tool): RefusedCall | undefined {
+  // SECURITY: T-01 — what an agent's own tool did is attested as its hook told it: an agent that merely says so is no hook.
+  if ((isDelegated === true) !== (proposed.report !== undefined)) {
+    return refusedBy(
+      'gateway.not_delegated',
+      `${metadata.name} is one of an agent’s own tools, and only its hook asks for it.`,
+      'Use the tools that `palyra tool list` shows.',
+    );
+  }
   // SECURITY: T-01 — whose call it is part of is attested, so it is not for the caller to make up.
   if (nestedIn === 'unknown') return refusedBy('gateway.unknown_parent', 'No such call is under way in the run.');
   // Others may run beside its parent, and so beside it; waiting for them might be waiting for one another.

@@ -33,6 +33,7 @@ export function createExecute({ clock, connections }: ExecuteDeps): (call: Permi
         ...(connections === undefined ? {} : { connect: connections(call, over.signal) }),
         ...(proposed.onOutput === undefined ? {} : { onOutput: proposed.onOutput }),
         ...(proposed.attached === undefined ? {} : { attached: proposed.attached }),
+        ...(proposed.report === undefined ? {} : { report: proposed.report }),
       });
       if (result.kind === 'refused') return result;
       return { kind: 'executed', result };

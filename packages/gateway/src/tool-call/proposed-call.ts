@@ -1,6 +1,7 @@
 import type { Actor } from '@palyra/journal';
 import type { PolicyRequest } from '@palyra/policy';
 import type { CallId, RunId } from '@palyra/primitives';
+import type { ClientReports } from '../runners/delegated/client-report.ts';
 import type { AttachedSource } from '../tools/attached-input.ts';
 
 /** Who proposes: from the credential and the server's registry, never from what the caller wrote. */
@@ -37,6 +38,10 @@ export interface ProposedCall {
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
   /** What comes while it runs: asked for when it does, and let go when it is over. One that throws ends the call. */
   readonly attached?: AttachedSource;
+  /** Permitted, it waits here for whoever was told so to come for it: true once, when they have. */
+  collected?(signal: AbortSignal): Promise<boolean>;
+  /** From an agent's hook, for an agent's own tool: what the agent says became of it. */
+  readonly report?: ClientReports;
 }
 
 /** A place in the order of what is told of a run. */
@@ -62,6 +67,8 @@ export type CallEvent =
     }
   | { readonly kind: 'approval_requested'; readonly approvalId: string; readonly expiresAt: number }
   | { readonly kind: 'approval_decided'; readonly approvalId: string; readonly outcome: string }
+  /** Only of a call that waits to be collected: nothing of it has begun. */
+  | { readonly kind: 'permitted' }
   | { readonly kind: 'started' };
 
 /** One of the server's registry. */

@@ -14,6 +14,8 @@ export interface ToolCallSteps {
   decide(call: AdmittedCall): Passed<DecidedCall>;
   /** Where policy asks, a human's word; then policy decides again with it. The only maker of permitted calls. */
   approve(call: DecidedCall, ledger: CallLedger): Promise<Passed<PermittedCall>>;
+  /** Some wait for whoever was told of the permission; all others pass at once. Nothing of it has begun. */
+  collect(call: PermittedCall): Promise<Passed<PermittedCall>>;
   /** Durable before anything runs: from here on the call counts, and the approval is used up. */
   recordIntent(call: PermittedCall, ledger: CallLedger): Promise<Passed<PermittedCall>>;
   /** Takes nothing but a permitted call, and each one once. */
@@ -40,6 +42,9 @@ async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLed
   const permitted = await steps.approve(decided.call, ledger);
   if (permitted.kind === 'refused') return permitted;
 
+  const collected = await steps.collect(permitted.call);
+  if (collected.kind === 'refused') return collected;
+
   return inTurn(permitted.call, async () => {
     const intended = await steps.recordIntent(permitted.call, ledger);
     if (intended.kind === 'refused') return intended;
@@ -50,5 +55,7 @@ async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLed
 
 /** Calls of one run that are not safe beside one another wait here, where nothing is recorded of them as begun. */
 function inTurn(call: PermittedCall, act: () => Promise<CallEnd>): Promise<CallEnd> {
+  // An agent's own tool may never be reported: whoever waited for it would wait for ever.
+  if (call.tool.isDelegated === true) return act();
   return call.turns.take(call.tool.metadata.isParallel ? 'shared' : 'alone', act);
 }

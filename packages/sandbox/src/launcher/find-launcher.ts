@@ -3,7 +3,16 @@ import { fileURLToPath } from 'node:url';
 
 /** Compiled at set-up or shipped in a release, at the same place; undefined with neither. */
 export function findLauncher(): string | undefined {
-  const name = `${process.platform}-${process.arch}/palyra-launcher`;
-  const program = fileURLToPath(new URL(`../../native/build/${name}`, import.meta.url));
+  return findNative('palyra-launcher');
+}
+
+/** What agents run before and after each of their tools. */
+export function findHook(): string | undefined {
+  return findNative('palyra-hook');
+}
+
+function findNative(name: string): string | undefined {
+  const place = `${process.platform}-${process.arch}/${name}`;
+  const program = fileURLToPath(new URL(`../../native/build/${place}`, import.meta.url));
   return existsSync(program) ? program : undefined;
 }

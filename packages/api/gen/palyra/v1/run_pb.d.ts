@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { DecisionKind, OutcomeKind, RunEvent, ToolCallResult } from "./call_pb.js";
+import type { DecisionKind, OutcomeKind, OutputChunk, RunEvent, ToolCallResult } from "./call_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -127,6 +127,13 @@ export declare type RunStart = Message<"palyra.v1.RunStart"> & {
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
+
+  /**
+   * `mcp` when the caller serves an agent's MCP client: recorded as the coverage `mcp_only`. Empty: `direct`.
+   *
+   * @generated from field: string surface = 3;
+   */
+  surface: string;
 };
 
 /**
@@ -377,6 +384,13 @@ export declare type StartRunRequest = Message<"palyra.v1.StartRunRequest"> & {
    * @generated from field: string session_id = 2;
    */
   sessionId: string;
+
+  /**
+   * See RunStart.
+   *
+   * @generated from field: string surface = 3;
+   */
+  surface: string;
 };
 
 /**
@@ -546,6 +560,62 @@ export declare type FeedCallResponse = Message<"palyra.v1.FeedCallResponse"> & {
  * Use `create(FeedCallResponseSchema)` to create a new message.
  */
 export declare const FeedCallResponseSchema: GenMessage<FeedCallResponse>;
+
+/**
+ * Which call.
+ *
+ * @generated from message palyra.v1.CollectCallRequest
+ */
+export declare type CollectCallRequest = Message<"palyra.v1.CollectCallRequest"> & {
+  /**
+   * As the hook's answer named it.
+   *
+   * @generated from field: string call_id = 1;
+   */
+  callId: string;
+};
+
+/**
+ * Describes the message palyra.v1.CollectCallRequest.
+ * Use `create(CollectCallRequestSchema)` to create a new message.
+ */
+export declare const CollectCallRequestSchema: GenMessage<CollectCallRequest>;
+
+/**
+ * What it puts out, then how it ended.
+ *
+ * @generated from message palyra.v1.CollectCallResponse
+ */
+export declare type CollectCallResponse = Message<"palyra.v1.CollectCallResponse"> & {
+  /**
+   * The result is the last one.
+   *
+   * @generated from oneof palyra.v1.CollectCallResponse.message
+   */
+  message: {
+    /**
+     * A piece of output.
+     *
+     * @generated from field: palyra.v1.OutputChunk output = 1;
+     */
+    value: OutputChunk;
+    case: "output";
+  } | {
+    /**
+     * How it ended.
+     *
+     * @generated from field: palyra.v1.ToolCallResult result = 2;
+     */
+    value: ToolCallResult;
+    case: "result";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message palyra.v1.CollectCallResponse.
+ * Use `create(CollectCallResponseSchema)` to create a new message.
+ */
+export declare const CollectCallResponseSchema: GenMessage<CollectCallResponse>;
 
 /**
  * Which call.
@@ -1182,6 +1252,17 @@ export declare const RunService: GenService<{
     methodKind: "unary";
     input: typeof FeedCallRequestSchema;
     output: typeof FeedCallResponseSchema;
+  },
+  /**
+   * Comes for a command that an agent's hook was allowed: it runs now, as it was decided, and only for whoever comes first.
+   * Ends with its result. Hanging up cancels it.
+   *
+   * @generated from rpc palyra.v1.RunService.CollectCall
+   */
+  collectCall: {
+    methodKind: "server_streaming";
+    input: typeof CollectCallRequestSchema;
+    output: typeof CollectCallResponseSchema;
   },
   /**
    * Cancels one call.

@@ -1,0 +1,74 @@
+import {
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { visibleText } from '@palyra/primitives';
+import { CliError } from '../cli-error.ts';
+
+/** Undefined when there is none. Throws `cli.file_unreadable`. */
+export function readSettings(path: string): string | undefined {
+  try {
+    const bytes = readFileSync(path);
+    // What is not text would come back as something else.
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (cause) {
+    if (Object(cause).code === 'ENOENT') return undefined;
+    throw new CliError('cli.file_unreadable', `${visibleText(path)} cannot be read as text.`, { cause });
+  }
+}
+
+/** Whole or not at all, with the rights it had; through a link, to the file that it leads to. Returns directories it made. */
+export function writeSettings(path: string, text: string): readonly string[] {
+  const made = makeDirectories(dirname(path));
+  const target = realPathOf(path);
+  const draft = `${target}.palyra-${process.pid}`;
+  try {
+    writeFileSync(draft, text, { flag: 'wx', mode: 0o600 });
+    const mode = modeOf(target);
+    if (mode !== undefined) chmodSync(draft, mode);
+    renameSync(draft, target);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+  return made;
+}
+
+/** With the directories that were made for it, where nothing else came into them since. */
+export function removeSettings(path: string, made: readonly string[]): void {
+  rmSync(path, { force: true });
+  for (const directory of made.toReversed()) {
+    try {
+      rmdirSync(directory);
+    } catch {
+      return;
+    }
+  }
+}
+
+/** From the outermost to the innermost. */
+function makeDirectories(directory: string): readonly string[] {
+  if (modeOf(directory) !== undefined) return [];
+  const made = makeDirectories(dirname(directory));
+  mkdirSync(directory, { mode: 0o700 });
+  return [...made, directory];
+}
+
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return join(realpathSync(dirname(path)), path.slice(path.lastIndexOf('/') + 1));
+  }
+}
+
+function modeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.mode;
+}

@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { AgentsError, CLIENT_NAMES, type FileEdit, findClient } from '@palyra/agents';
+import type { HomeLayout } from '@palyra/config';
+import { visibleText } from '@palyra/primitives';
+import { CliError } from '../cli-error.ts';
+import { readSettings, writeSettings } from '../clients/client-files.ts';
+import { installOptions } from '../clients/install-options.ts';
+import { type RecordedFile, readRecord, writeRecord } from '../clients/install-record.ts';
+import type { CommandContext, CommandDefinition } from '../command.ts';
+import { confirm } from '../confirm.ts';
+import { findHome } from '../find-home.ts';
+import { makeHome } from '../make-home.ts';
+import { renderDiff } from '../render/diff.ts';
+import { safeText } from '../render/safe-text.ts';
+
+/** `palyra install claude-code`: the agent asks Palyra before each of its tools. */
+export const install: CommandDefinition = {
+  name: 'install',
+  group: 'Agents',
+  summary: 'Have an agent ask Palyra before its tools',
+  details:
+    `Changes the agent’s own settings: ${CLIENT_NAMES.join(', ')}. Shows the difference first, keeps what was there, and adds ` +
+    'no rule that allows anything. A hook is an eye and not a wall: palyra wrap is the wall. palyra doctor says whether ' +
+    'it is alive.',
+  arguments: [{ name: 'CLIENT', summary: 'The agent', isRequired: true }],
+  options: [{ flags: '--yes', summary: 'Do not ask' }],
+  async run({ arguments: [name = ''], options }, context) {
+    const client = findClient(name);
+    const { home } = findHome(context);
+    if (!existsSync(join(home.identity, 'local-agent'))) await makeHome(context);
+    const edits = client.install.edits(await installOptions(name, home, context));
+    const planned = edits.map((edit) => planEdit(edit, context));
+    const changes = planned.filter(({ before, after }) => before !== after);
+    const shown = changes.map(renderDiff).join('\n');
+    if (changes.length > 0) {
+      const explanation = `${safeText(shown)}\nThese settings of ${client.profile.title} will be changed.`;
+      await confirm({ explanation, isGiven: options['yes'] === true }, context);
+      apply(home, name, planned);
+    }
+    const files = changes.map(({ path }) => path);
+    const coverage = client.hooks === undefined ? 'mcp_only' : 'hooked';
+    return {
+      json: { client: name, changed: files, coverage, afterwards: client.install.afterwards },
+      render: () =>
+        [
+          files.length === 0
+            ? `${client.profile.title} asks Palyra already.`
+            : `Changed ${files.map((path) => visibleText(path)).join(', ')}.`,
+          ...client.install.afterwards,
+          'Keep palyrad running with palyra up: while it does not run, the agent’s tools are refused.',
+          `Coverage: ${coverage}. palyra doctor proves it; palyra uninstall ${name} takes it back.`,
+          '',
+        ].join('\n'),
+    };
+  },
+};
+
+interface PlannedFile {
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string;
+}
+
+function planEdit(edit: FileEdit, context: CommandContext): PlannedFile {
+  const path = join(context.userHome(), edit.path);
+  const before = readSettings(path);
+  try {
+    return { path, before, after: edit.add(before) };
+  } catch (error) {
+    if (!(error instanceof AgentsError)) throw error;
+    throw new CliError('cli.unknown_format', `${visibleText(path)} was left alone. ${error.message}`, {
+      fix: `Put this into it yourself:\n${edit.pasted}`,
+      cause: error,
+    });
+  }
+}
+
+function apply(home: HomeLayout, client: string, planned: readonly PlannedFile[]): void {
+  const known = readRecord(home, client);
+  const files = planned.map(({ path, before, after }): RecordedFile => {
+    const earlier = known?.files.find((file) => file.path === path);
+    // Twice in a row: what was there before the first is what comes back.
+    if (earlier !== undefined && earlier.after === before) return { ...earlier, after };
+    return { path, before: before ?? null, after, made: [] };
+  });
+  writeRecord(home, { client, files });
+  const written = files.map((file) => {
+    const made = writeSettings(file.path, file.after);
+    return made.length === 0 ? file : { ...file, made };
+  });
+  writeRecord(home, { client, files: written });
+}

@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import { type FileEdit, findClient } from '@palyra/agents';
+import { visibleText } from '@palyra/primitives';
+import { readSettings, removeSettings, writeSettings } from '../clients/client-files.ts';
+import { installOptions } from '../clients/install-options.ts';
+import { type RecordedFile, readRecord, removeRecord } from '../clients/install-record.ts';
+import type { CommandContext, CommandDefinition } from '../command.ts';
+import { confirm } from '../confirm.ts';
+import { findHome } from '../find-home.ts';
+import { renderDiff } from '../render/diff.ts';
+import { safeText } from '../render/safe-text.ts';
+
+/** `palyra uninstall claude-code`: its settings as they were, to the last byte. */
+export const uninstall: CommandDefinition = {
+  name: 'uninstall',
+  group: 'Agents',
+  summary: 'Take back what install changed',
+  details:
+    'Where the settings are as install left them, every byte is as before. Where they were changed since, only Palyra’s part ' +
+    'is taken out. Shows the difference first.',
+  arguments: [{ name: 'CLIENT', summary: 'The agent', isRequired: true }],
+  options: [{ flags: '--yes', summary: 'Do not ask' }],
+  async run({ arguments: [name = ''], options }, context) {
+    const client = findClient(name);
+    const { home } = findHome(context);
+    const record = readRecord(home, name);
+    const edits = client.install.edits(await installOptions(name, home, context));
+    const planned = edits.map((edit) => planRemoval(edit, record?.files ?? [], context)).toReversed();
+    const changes = planned.filter(({ before, after }) => before !== after);
+    if (changes.length > 0) {
+      const explanation = `${safeText(changes.map(renderDiff).join('\n'))}\nThese settings of ${client.profile.title} will be changed.`;
+      await confirm({ explanation, isGiven: options['yes'] === true }, context);
+      for (const { path, after, made } of changes) {
+        if (after === undefined) removeSettings(path, made);
+        else writeSettings(path, after);
+      }
+    }
+    removeRecord(home, name);
+    const files = changes.map(({ path }) => path);
+    return {
+      json: { client: name, changed: files, exact: changes.every(({ isExact }) => isExact) },
+      render: () =>
+        files.length === 0
+          ? `${client.profile.title} does not ask Palyra.\n`
+          : `Changed ${files.map((path) => visibleText(path)).join(', ')}.\n`,
+    };
+  },
+};
+
+interface PlannedRemoval {
+  readonly path: string;
+  readonly before: string | undefined;
+  /** Undefined: no file is left. */
+  readonly after: string | undefined;
+  readonly made: readonly string[];
+  /** As it was before, to the last byte. */
+  readonly isExact: boolean;
+}
+
+function planRemoval(edit: FileEdit, recorded: readonly RecordedFile[], context: CommandContext): PlannedRemoval {
+  const path = join(context.userHome(), edit.path);
+  const before = readSettings(path);
+  const known = recorded.find((file) => file.path === path);
+  const made = known?.made ?? [];
+  if (before === undefined) return { path, before, after: undefined, made, isExact: true };
+  if (known !== undefined && known.after === before) {
+    return { path, before, after: known.before ?? undefined, made, isExact: true };
+  }
+  return { path, before, after: edit.remove(before), made, isExact: false };
+}

@@ -1,0 +1,161 @@
+import { type AgentAnswer, type AgentEvent, blocked, findClient, type HookReply, readMessage } from '@palyra/agents';
+import { type Caller, type Gateway, GatewayError, type Workspaces } from '@palyra/gateway';
+import { AppError, type Clock, canonicalJson, type Logger, sha256OfJson } from '@palyra/primitives';
+import type { RunHubs } from '../runs/run-hubs.ts';
+import { type AgentSession, askRun } from './ask-run.ts';
+import { createHeldCommands, type HeldCommand } from './held-commands.ts';
+import { createPendingReports } from './pending-reports.ts';
+import { proposalOf } from './proposal-of-act.ts';
+
+/** Agents whose hooks ask us: each session of an agent is a run. */
+export interface AgentSessions {
+  /** What the hook's program is to do. Never throws: every failure and every doubt is the agent's blocking answer. */
+  answer(asked: AskedHook, signal: AbortSignal): Promise<HookReply>;
+  /** Comes for a command that was permitted. Throws `gateway.call_not_found`. */
+  collect(callId: string, credential: string): HeldCommand;
+}
+
+export interface AskedHook {
+  /** The agent's program, as its hook names it. */
+  readonly client: string;
+  /** The `palyra` that the agent can start. */
+  readonly program: string;
+  /** As the agent wrote it. */
+  readonly message: string;
+}
+
+export interface AgentSessionsDeps {
+  readonly gateway: Pick<Gateway, 'startRun'>;
+  readonly hubs: RunHubs;
+  readonly workspaces: Pick<Workspaces, 'resolve'>;
+  readonly home: string;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** As whom the hooks call, looked up for each: throws when it does not count any more. */
+  caller(): Promise<Caller>;
+}
+
+type Before = Extract<AgentEvent, { readonly kind: 'before' }>;
+type Client = ReturnType<typeof findClient>;
+
+export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
+  const { gateway, hubs, workspaces, logger } = deps;
+  const held = createHeldCommands(deps);
+  const sessions = new Map<string, Promise<AgentSession>>();
+
+  const open = async (name: string, { event, caller }: Opening): Promise<AgentSession> => {
+    const workspace = await workspaces.resolve(event.cwd);
+    const key = JSON.stringify([caller.credential, name, event.session, workspace.id]);
+    const known = sessions.get(key);
+    if (known !== undefined) return known;
+    const opening = gateway.startRun(caller, { workspace }).then((run): AgentSession => {
+      hubs.of(run);
+      hubs.attend(run.id).leave();
+      return { run, reports: createPendingReports() };
+    });
+    sessions.set(key, opening);
+    opening.catch(() => sessions.delete(key));
+    return opening;
+  };
+  const forget = (session: AgentSession) => {
+    session.reports.close();
+    for (const [key, each] of sessions) void each.then((one) => one === session && sessions.delete(key));
+  };
+  const end = async (name: string, session: string, { credential }: Caller): Promise<void> => {
+    const wanted = JSON.stringify([credential, name, session]).slice(0, -1);
+    for (const [key, each] of sessions) {
+      if (!key.startsWith(`${wanted},`)) continue;
+      const { run, reports } = await each;
+      sessions.delete(key);
+      reports.close();
+      await run.end();
+    }
+  };
+  const decide = async (client: Client, asked: AskedHook, event: Before, signal: AbortSignal): Promise<AgentAnswer> => {
+    const { name } = client.profile;
+    const proposal = proposalOf(event, { name, canRewrite: client.hooks?.canRewrite === true });
+    if (proposal.kind === 'none') return { kind: 'no_objection' };
+    const caller = await deps.caller();
+    const ask = async (): Promise<AgentAnswer> => {
+      const session = await open(name, { event, caller });
+      const says = event.input['description'];
+      try {
+        return await askRun(session, {
+          proposal,
+          hub: hubs.of(session.run),
+          attend: () => hubs.attend(session.run.id),
+          held,
+          places: { program: asked.program, home: deps.home },
+          reportName: reportName(event),
+          credential: caller.credential,
+          agentSays: typeof says === 'string' ? says.slice(0, MOST_SAID) : undefined,
+          signal,
+        });
+      } catch (error) {
+        // Nobody came back for a while, or somebody stopped it; the agent goes on in a run of its own.
+        if (error instanceof GatewayError && error.code === 'gateway.run_ended') forget(session);
+        throw error;
+      }
+    };
+    return ask().catch((error: unknown) => {
+      if (error instanceof GatewayError && error.code === 'gateway.run_ended') return ask();
+      throw error;
+    });
+  };
+  const report = async (client: Client, event: Extract<AgentEvent, { readonly kind: 'after' }>): Promise<void> => {
+    const caller = await deps.caller();
+    const { reports } = await open(client.profile.name, { event, caller });
+    // What nobody waits for ran in the box, and is on record already.
+    reports.report(reportName(event), { kind: event.outcome, output: event.output });
+  };
+  const answer = async (asked: AskedHook, signal: AbortSignal): Promise<HookReply> => {
+    const client = findClient(asked.client);
+    const { hooks } = client;
+    if (hooks === undefined) return blocked(`Palyra: ${client.profile.title} has no hooks that it could answer.`);
+    const event = hooks.readEvent(readMessage(asked.message));
+    switch (event.kind) {
+      case 'canary':
+        return hooks.reply({ kind: 'refused', reason: `palyra canary ${event.nonce}` }, event);
+      case 'before':
+        return hooks.reply(await decide(client, asked, event, signal), event);
+      case 'after':
+        await report(client, event);
+        break;
+      case 'session_ended':
+        await end(client.profile.name, event.session, await deps.caller());
+        break;
+      case 'other':
+        break;
+    }
+    return hooks.reply({ kind: 'no_objection' }, event);
+  };
+  return {
+    async answer(asked, signal) {
+      try {
+        return await answer(asked, signal);
+      } catch (error) {
+        // SECURITY: T-58 — whatever goes wrong here, the agent's tool does not run.
+        logger.warn({ error, client: asked.client }, 'A hook was answered with a no.');
+        return blocked(`Palyra: ${whyNot(error)}`);
+      }
+    },
+    collect: (callId, credential) => held.collect(callId, credential),
+  };
+}
+
+const MOST_SAID = 4096;
+
+interface Opening {
+  readonly event: { readonly cwd: string; readonly session: string };
+  readonly caller: Caller;
+}
+
+/** Where an agent has no name for a call: two that are the same are reported in the order in which they were made. */
+function reportName({ callId, tool, input }: Pick<Before, 'callId' | 'tool' | 'input'>): string {
+  return callId === undefined ? sha256OfJson({ tool, input: canonicalJson(input) }) : `id:${callId}`;
+}
+
+function whyNot(error: unknown): string {
+  if (!(error instanceof AppError)) return 'something went wrong, so it is not allowed. The log of palyrad says what.';
+  return error.fix === undefined ? error.message : `${error.message} ${error.fix}`;
+}

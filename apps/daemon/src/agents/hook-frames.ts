@@ -1,0 +1,82 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { HookReply } from '@palyra/agents';
+import type { AskedHook } from './agent-sessions.ts';
+
+/**
+ * What `palyra-hook` and palyrad say to each other: one question, one answer. Both are signed with a key that neither sends, so
+ * that whoever sits on the port learns nothing from the one, and cannot make the other. `native/hook/frames.c` has the same.
+ *
+ *   question  "PLH1" nonce[32] u16 client u16 program u32 message mac[32]
+ *   answer    u8 exit u32 stdout u32 stderr mac[32], the mac over the nonce of the question as well
+ */
+export const HOOK_MAGIC: Buffer = Buffer.from('PLH1');
+export const HOOK_KEY_BYTES = 32;
+const NONCE_BYTES = 32;
+const MAC_BYTES = 32;
+const MOST_NAME = 64;
+const MOST_PROGRAM = 4096;
+/** What tools report is in it. */
+export const MOST_MESSAGE: number = 8 * 1024 * 1024;
+const HEAD_BYTES = HOOK_MAGIC.length + NONCE_BYTES + 2;
+
+export interface HookQuestion extends AskedHook {
+  readonly nonce: Buffer;
+}
+
+export type ReadQuestion =
+  | { readonly kind: 'question'; readonly question: HookQuestion }
+  | { readonly kind: 'more' }
+  /** Not ours: nothing is said to it. */
+  | { readonly kind: 'refused' };
+
+/** Of what has arrived so far. Nothing of it is used before the whole was found to be signed. */
+export function readQuestion(bytes: Buffer, key: Uint8Array): ReadQuestion {
+  const magic = bytes.subarray(0, HOOK_MAGIC.length);
+  if (!magic.equals(HOOK_MAGIC.subarray(0, magic.length))) return { kind: 'refused' };
+  if (bytes.length < HEAD_BYTES) return { kind: 'more' };
+  const clientLength = bytes.readUInt16BE(HEAD_BYTES - 2);
+  if (clientLength > MOST_NAME) return { kind: 'refused' };
+  const clientEnd = HEAD_BYTES + clientLength;
+  if (bytes.length < clientEnd + 2) return { kind: 'more' };
+  const programLength = bytes.readUInt16BE(clientEnd);
+  if (programLength > MOST_PROGRAM) return { kind: 'refused' };
+  const programEnd = clientEnd + 2 + programLength;
+  if (bytes.length < programEnd + 4) return { kind: 'more' };
+  const messageLength = bytes.readUInt32BE(programEnd);
+  if (messageLength > MOST_MESSAGE) return { kind: 'refused' };
+  const end = programEnd + 4 + messageLength;
+  if (bytes.length < end + MAC_BYTES) return { kind: 'more' };
+  if (bytes.length > end + MAC_BYTES) return { kind: 'refused' };
+  const expected = macOf('palyra.hook.ask', [bytes.subarray(0, end)], key);
+  // SECURITY: T-36 — only who holds the key of this home asks for its agent.
+  if (!timingSafeEqual(expected, bytes.subarray(end))) return { kind: 'refused' };
+  const text = (from: number, to: number) => bytes.toString('utf8', from, to);
+  return {
+    kind: 'question',
+    question: {
+      nonce: bytes.subarray(HOOK_MAGIC.length, HOOK_MAGIC.length + NONCE_BYTES),
+      client: text(HEAD_BYTES, clientEnd),
+      program: text(clientEnd + 2, programEnd),
+      message: text(programEnd + 4, end),
+    },
+  };
+}
+
+/** SECURITY: T-58 — signed over the question's nonce: an answer of before, or of somebody else, is none. */
+export function writeAnswer({ exitCode, stdout, stderr }: HookReply, nonce: Uint8Array, key: Uint8Array): Buffer {
+  const [out, err] = [Buffer.from(stdout), Buffer.from(stderr)];
+  const body = Buffer.concat([Buffer.of(exitCode), lengthOf(out), out, lengthOf(err), err]);
+  return Buffer.concat([body, macOf('palyra.hook.say', [nonce, body], key)]);
+}
+
+function lengthOf(bytes: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes.length);
+  return length;
+}
+
+function macOf(purpose: string, parts: readonly Uint8Array[], key: Uint8Array): Buffer {
+  const mac = createHmac('sha256', key).update(`${purpose}\0`);
+  for (const part of parts) mac.update(part);
+  return mac.digest();
+}

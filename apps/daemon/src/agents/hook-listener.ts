@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { HomeLayout } from '@palyra/config';
+import { type Logger, type RandomBytes, secureRandomBytes } from '@palyra/primitives';
+import { DaemonError } from '../daemon-error.ts';
+import type { AgentSessions } from './agent-sessions.ts';
+import { removeHookFile, writeHookFile } from './hook-file.ts';
+import { HOOK_KEY_BYTES, MOST_MESSAGE, readQuestion, writeAnswer } from './hook-frames.ts';
+
+export interface HookListener {
+  /** How many hooks wait for their answer. */
+  readonly connections: number;
+  close(): Promise<void>;
+}
+
+export interface HookListenerDeps {
+  readonly home: Pick<HomeLayout, 'root'>;
+  readonly sessions: Pick<AgentSessions, 'answer'>;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** Aborted when palyrad ends: hooks are hung up on, and say no. */
+  readonly stopping: AbortSignal;
+  readonly random?: RandomBytes;
+}
+
+/** SECURITY: T-39 — each may hold a human; an agent does not have more tools under way. */
+const MOST_CONNECTIONS = 512;
+/** Of a question, from its first byte to its last. */
+const QUESTION_MS = 10_000;
+const MOST_BYTES = MOST_MESSAGE + 16 * 1024;
+
+/**
+ * For `palyra-hook`, which speaks no TLS: loopback, with a key that is in the home and goes over no wire. As the local agent
+ * and as nobody else: what can be had here is what the agent's certificate has. Throws `daemon.cannot_listen`.
+ */
+export async function openHookListener(deps: HookListenerDeps): Promise<HookListener> {
+  const { home, random = secureRandomBytes, stopping } = deps;
+  const key = random(HOOK_KEY_BYTES);
+  const sockets = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    // About one hook, which says no when it is hung up on.
+    socket.on('error', () => socket.destroy());
+    void serve(socket, key, deps);
+  });
+  server.maxConnections = MOST_CONNECTIONS;
+  const { port } = await listen(server);
+  writeHookFile(home, { port, key });
+  const hangUp = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  stopping.addEventListener('abort', hangUp, { once: true });
+  return {
+    get connections() {
+      return sockets.size;
+    },
+    async close() {
+      stopping.removeEventListener('abort', hangUp);
+      removeHookFile(home);
+      const closed = once(server, 'close');
+      server.close();
+      hangUp();
+      await closed;
+    },
+  };
+}
+
+async function serve(socket: Socket, key: Uint8Array, { sessions, logger }: HookListenerDeps): Promise<void> {
+  const late = setTimeout(() => socket.destroy(), QUESTION_MS);
+  late.unref();
+  const gone = new AbortController();
+  socket.once('close', () => {
+    clearTimeout(late);
+    gone.abort();
+  });
+  const question = await readWhole(socket, key);
+  clearTimeout(late);
+  if (question === undefined) {
+    logger.warn({ address: socket.remoteAddress }, 'Somebody who is no hook of this home was hung up on.');
+    socket.destroy();
+    return;
+  }
+  // The hook has said all; from here on its end is the end of the agent's patience.
+  socket.once('end', () => gone.abort());
+  socket.resume();
+  const reply = await sessions.answer(question, gone.signal);
+  socket.end(writeAnswer(reply, question.nonce, key));
+}
+
+async function readWhole(socket: Socket, key: Uint8Array): Promise<Question | undefined> {
+  let held = Buffer.alloc(0);
+  const asked = Promise.withResolvers<Question | undefined>();
+  const hear = (bytes: Buffer) => {
+    held = Buffer.concat([held, bytes]);
+    const read = held.length > MOST_BYTES ? ({ kind: 'refused' } as const) : readQuestion(held, key);
+    if (read.kind === 'more') return;
+    asked.resolve(read.kind === 'question' ? read.question : undefined);
+  };
+  socket.on('data', hear);
+  socket.once('end', () => asked.resolve(undefined));
+  socket.once('close', () => asked.resolve(undefined));
+  const question = await asked.promise;
+  socket.off('data', hear);
+  return question;
+}
+
+type Question = Extract<ReturnType<typeof readQuestion>, { readonly kind: 'question' }>['question'];
+
+async function listen(server: Server): Promise<AddressInfo> {
+  try {
+    server.listen({ host: '127.0.0.1', port: 0 });
+    await once(server, 'listening');
+    return server.address() as AddressInfo;
+  } catch (cause) {
+    throw new DaemonError('daemon.cannot_listen', 'palyrad cannot listen for hooks on loopback.', { cause });
+  }
+}

@@ -1,0 +1,31 @@
+import type { HomeLayout } from '@palyra/config';
+import type { Caller } from '@palyra/gateway';
+import { assuranceOf, groupsOf, openAgentCredential, type Registry } from '@palyra/identity';
+import type { Clock } from '@palyra/primitives';
+import { DaemonError } from '../daemon-error.ts';
+import { callerOf } from '../wire/caller-of.ts';
+
+export interface LocalAgentDeps {
+  readonly home: Pick<HomeLayout, 'identity'>;
+  readonly registry: Pick<Registry, 'find'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly separation: Caller['separation'];
+}
+
+/**
+ * As whom the hooks of this home ask. SECURITY: T-35 — looked up for each of them: with the agent's certificate revoked or run
+ * out, its hooks are refused as its connections are. Throws `daemon.not_authenticated`.
+ */
+export async function localAgent({ home, registry, clock, separation }: LocalAgentDeps): Promise<Caller> {
+  const { device: id, notAfter } = openAgentCredential(home.identity);
+  const device = await registry.find(id);
+  if (device === undefined || device.revoked !== null || device.kind !== 'agent' || clock.now() >= notAfter) {
+    throw new DaemonError('daemon.not_authenticated', 'The agent of this home does not count any more.', {
+      fix: 'palyra init makes it a new certificate; palyra device list shows what there is.',
+    });
+  }
+  const { principal, kind, roles } = device;
+  const certificate = { fingerprint: '', notAfter };
+  const peer = { principal, kind, device: device.id, roles, groups: groupsOf(roles), assurance: assuranceOf(device) };
+  return callerOf({ ...peer, certificate, via: 'certificate' }, { coverage: 'hooked', separation });
+}

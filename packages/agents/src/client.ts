@@ -1,0 +1,69 @@
+import type { JsonObject } from '@palyra/primitives';
+import type { AgentAnswer, AgentEvent, HookReply } from './agent-event.ts';
+
+/** One agent that people use: everything that is known of it. Each has a folder, with a file for each of these. */
+export interface AgentClient {
+  readonly profile: AgentProfile;
+  /** Absent: it has no hooks that could hold a call, so it is gated by MCP alone. */
+  readonly hooks?: AgentHooks;
+  readonly install: ClientInstall;
+}
+
+export interface AgentHooks {
+  /** Throws `agents.bad_event`. */
+  readEvent(message: JsonObject): AgentEvent;
+  /** To what was read as this event. */
+  reply(answer: AgentAnswer, event: AgentEvent): HookReply;
+  /** Whether it takes another command for the one it would run. */
+  readonly canRewrite: boolean;
+  /** What it says before a tool, in the name of the event: for our own canary. */
+  readonly before: string;
+}
+
+/** Facts for people, and for whoever puts the agent into a box. */
+export interface AgentProfile {
+  readonly name: string;
+  readonly title: string;
+  /** Its program. */
+  readonly program: string;
+  /** `host:port` that the agent itself needs: its model and its login. */
+  readonly hosts: readonly string[];
+  /** Below the user's home. */
+  readonly state: {
+    /** Its login, and what it remembers: written by it. */
+    readonly writable: readonly string[];
+    /** Settings and hooks: read by it, and never written while it is in the box. */
+    readonly readOnly: readonly string[];
+  };
+}
+
+/** How it is set up. */
+export interface ClientInstall {
+  /** Files to change, in order; the first that is not as expected ends it. */
+  edits(options: InstallOptions): readonly FileEdit[];
+  /** What a person has to do besides, a sentence each. */
+  readonly afterwards: readonly string[];
+}
+
+export interface InstallOptions {
+  /** The hook's command line, which ends with the agent's blocking answer when it fails. */
+  readonly hookCommand: string;
+  /** How long the agent is to wait for the hook. */
+  readonly timeoutSeconds: number;
+  /** Program and arguments of the MCP server. */
+  readonly mcpCommand: readonly [string, ...string[]];
+}
+
+/** One file below the user's home. */
+export interface FileEdit {
+  readonly path: string;
+  /** In its own words, for the diff and for whoever has to paste it. */
+  readonly pasted: string;
+  /**
+   * The whole file with our part in it, from its bytes as they are (undefined: there is none). The same when it is in it
+   * already. Throws `agents.unknown_format`.
+   */
+  add(before: string | undefined): string;
+  /** Without our part, for a file that was changed since: the rest as it is now. Undefined: nothing is left in it. */
+  remove(now: string): string | undefined;
+}

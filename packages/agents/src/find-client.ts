@@ -1,0 +1,67 @@
+import { AgentsError } from './agents-error.ts';
+import { readEvent as readClaudeEvent } from './claude-code/event.ts';
+import { install as installClaude } from './claude-code/install.ts';
+import { profile as claudeCode } from './claude-code/profile.ts';
+import { reply as replyToClaude } from './claude-code/reply.ts';
+import type { AgentClient } from './client.ts';
+import { readEvent as readCodexEvent } from './codex/event.ts';
+import { install as installCodex } from './codex/install.ts';
+import { profile as codex } from './codex/profile.ts';
+import { reply as replyToCodex } from './codex/reply.ts';
+import { readEvent as readCursorEvent } from './cursor/event.ts';
+import { install as installCursor } from './cursor/install.ts';
+import { profile as cursor } from './cursor/profile.ts';
+import { reply as replyToCursor } from './cursor/reply.ts';
+import { readEvent as readGeminiEvent } from './gemini/event.ts';
+import { install as installGemini } from './gemini/install.ts';
+import { profile as gemini } from './gemini/profile.ts';
+import { reply as replyToGemini } from './gemini/reply.ts';
+import { readEvent as readGooseEvent } from './goose/event.ts';
+import { install as installGoose } from './goose/install.ts';
+import { profile as goose } from './goose/profile.ts';
+import { reply as replyToGoose } from './goose/reply.ts';
+import { install as installOpencode } from './opencode/install.ts';
+import { profile as opencode } from './opencode/profile.ts';
+import { install as installVscode } from './vscode/install.ts';
+import { profile as vscode } from './vscode/profile.ts';
+
+const CLIENTS: readonly AgentClient[] = [
+  {
+    profile: claudeCode,
+    hooks: { readEvent: readClaudeEvent, reply: replyToClaude, before: 'PreToolUse', canRewrite: true },
+    install: installClaude,
+  },
+  {
+    profile: codex,
+    hooks: { readEvent: readCodexEvent, reply: replyToCodex, before: 'PreToolUse', canRewrite: true },
+    install: installCodex,
+  },
+  {
+    profile: cursor,
+    hooks: { readEvent: readCursorEvent, reply: replyToCursor, before: 'preToolUse', canRewrite: true },
+    install: installCursor,
+  },
+  {
+    profile: gemini,
+    hooks: { readEvent: readGeminiEvent, reply: replyToGemini, before: 'BeforeTool', canRewrite: true },
+    install: installGemini,
+  },
+  {
+    profile: goose,
+    hooks: { readEvent: readGooseEvent, reply: replyToGoose, before: 'PreToolUse', canRewrite: false },
+    install: installGoose,
+  },
+  { profile: opencode, install: installOpencode },
+  { profile: vscode, install: installVscode },
+];
+
+export const CLIENT_NAMES: readonly string[] = CLIENTS.map(({ profile }) => profile.name);
+
+/** Throws `agents.unknown_client`. */
+export function findClient(name: string): AgentClient {
+  const found = CLIENTS.find(({ profile }) => profile.name === name);
+  if (found !== undefined) return found;
+  throw new AgentsError('agents.unknown_client', 'There is no such agent here.', {
+    fix: `One of: ${CLIENT_NAMES.join(', ')}`,
+  });
+}

@@ -1,0 +1,48 @@
+import type { JsonObject, JsonValue } from '@palyra/primitives';
+import { objectAt, unknownFormat, withMember } from './json-settings.ts';
+import { isObject } from './read-fields.ts';
+
+/** By this word our own entries are known. */
+const OURS = 'palyra-hook';
+
+export interface HookGroups {
+  /** Our entry for each event. */
+  readonly entries: Readonly<Record<string, JsonObject>>;
+}
+
+/**
+ * Into `hooks`, behind what is there. An entry of ours that is there already gives way to this one; nothing else is
+ * touched, and no rule that allows anything is ever added. Throws `agents.unknown_format`.
+ */
+export function addHooks(document: JsonObject, { entries }: HookGroups): JsonObject {
+  const hooks = objectAt(document, 'hooks');
+  const ours = Object.entries(entries).map(([event, entry]) => {
+    const others = entriesOf(hooks, event).filter((each) => !isOurs(each));
+    return [event, [...others, entry]] as const;
+  });
+  const changed: JsonObject = { ...hooks, ...Object.fromEntries(ours) };
+  return withMember(document, 'hooks', changed);
+}
+
+export function removeHooks(document: JsonObject): JsonObject {
+  const hooks = objectAt(document, 'hooks');
+  const left: JsonObject = Object.fromEntries(
+    Object.entries(hooks).flatMap(([event, value]): readonly (readonly [string, JsonValue])[] => {
+      if (!Array.isArray(value)) return [[event, value]];
+      const others = (value as readonly JsonValue[]).filter((each) => !isOurs(each));
+      return others.length === 0 && value.length > 0 ? [] : [[event, others]];
+    }),
+  );
+  return withMember(document, 'hooks', left);
+}
+
+function entriesOf(hooks: JsonObject, event: string): readonly JsonValue[] {
+  const value = hooks[event];
+  if (value === undefined) return [];
+  if (Array.isArray(value) && value.every(isObject)) return value;
+  throw unknownFormat(`hooks.${event} is not a list of hooks as they are known here.`);
+}
+
+function isOurs(entry: JsonValue): boolean {
+  return JSON.stringify(entry).includes(OURS);
+}

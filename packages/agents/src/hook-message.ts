@@ -1,0 +1,68 @@
+import type { JsonObject, JsonValue } from '@palyra/primitives';
+import type { AgentEvent } from './agent-event.ts';
+import { directoryOf, objectOf, optionalText, textOf } from './read-fields.ts';
+import { type Reading, readAct } from './tool-table.ts';
+
+/** How the messages of one agent are laid out; those of most are alike. */
+export interface MessageLayout extends Reading {
+  readonly names: {
+    readonly event: string;
+    readonly session: string;
+    readonly cwd: string;
+    readonly callId?: string;
+    /** What the tool put out; the first that is there. */
+    readonly output: readonly string[];
+  };
+  readonly events: {
+    readonly before: string;
+    readonly after: string;
+    readonly failed?: string;
+    readonly sessionEnd?: string;
+  };
+  /** Whether what a tool put out says that it failed. */
+  hasFailed?(output: JsonValue): boolean;
+}
+
+/** A tool of this name is a canary: our own doctor asks whether the hook answers. */
+export const CANARY_TOOL = 'palyra_canary';
+
+/** A message of any agent's: each reads its own fields. Its answer is a no with the nonce in it. */
+export function canaryMessage(
+  before: string,
+  { nonce, cwd }: { readonly nonce: string; readonly cwd: string },
+): string {
+  const session = `palyra-canary-${nonce}`;
+  return JSON.stringify({
+    hook_event_name: before,
+    event: before,
+    session_id: session,
+    conversation_id: session,
+    cwd,
+    working_dir: cwd,
+    tool_name: CANARY_TOOL,
+    tool_input: { nonce },
+  });
+}
+
+/** Throws `agents.bad_event`. */
+export function readHookMessage(message: JsonObject, layout: MessageLayout): AgentEvent {
+  const { names, events } = layout;
+  const event = textOf(message, names.event);
+  if (event === events.sessionEnd) return { kind: 'session_ended', session: textOf(message, names.session) };
+  if (event !== events.before && event !== events.after && event !== events.failed) return { kind: 'other' };
+  const tool = textOf(message, 'tool_name');
+  const input = objectOf(message, 'tool_input');
+  if (tool === CANARY_TOOL) return { kind: 'canary', nonce: textOf(input, 'nonce') };
+  const cwd = directoryOf(message, names.cwd);
+  const place = {
+    session: textOf(message, names.session),
+    cwd,
+    callId: names.callId === undefined ? undefined : optionalText(message, names.callId),
+  };
+  if (event === events.before) {
+    return { kind: 'before', ...place, tool, input, act: readAct({ tool, input, cwd }, layout) };
+  }
+  const output = names.output.map((name) => message[name]).find((value) => value !== undefined) ?? null;
+  const isFailed = event === events.failed || layout.hasFailed?.(output) === true;
+  return { kind: 'after', ...place, tool, input, outcome: isFailed ? 'failed' : 'completed', output };
+}

@@ -1,0 +1,12 @@
+import type { AgentProfile } from '../client.ts';
+
+export const profile: AgentProfile = {
+  name: 'opencode',
+  title: 'opencode',
+  program: 'opencode',
+  hosts: ['opencode.ai:443', 'models.dev:443'],
+  state: {
+    writable: ['.local/share/opencode', '.cache/opencode'],
+    readOnly: ['.config/opencode'],
+  },
+};

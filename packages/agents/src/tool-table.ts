@@ -1,0 +1,110 @@
+import { resolve } from 'node:path';
+import type { JsonObject, JsonValue } from '@palyra/primitives';
+import type { AgentAct } from './agent-event.ts';
+
+/**
+ * How the tools of one agent are to be read: data, a line for each. What is not in it is `unknown`, and a human is asked.
+ * SECURITY: T-58 — a list of what is known, and not of what is dangerous: a tool that is new is not let pass.
+ */
+export type ToolTable = Readonly<Record<string, ToolShape>>;
+
+export type ToolShape =
+  | { readonly act: 'shell'; readonly command: string; readonly cwd?: string; readonly timeoutMs?: string }
+  /** Fields that hold a path, or a list of them. Where all are absent it is the directory the agent is in. */
+  | { readonly act: 'read' | 'write'; readonly paths: readonly string[]; readonly mayBeAbsent?: true }
+  /** Fields that hold a patch in the form that Codex writes. */
+  | { readonly act: 'patch'; readonly patch: string }
+  | { readonly act: 'fetch'; readonly url: string }
+  | { readonly act: 'harmless' };
+
+export interface ToolQuestion {
+  readonly tool: string;
+  readonly input: JsonObject;
+  readonly cwd: string;
+}
+
+export interface Reading {
+  readonly tools: ToolTable;
+  /** The server and the tool of a tool of another MCP server, by the name that the agent has for it. */
+  upstreamOf(tool: string): { readonly server: string; readonly tool: string } | undefined;
+}
+
+/** By this name agents know Palyra's own MCP server. */
+export const OWN_SERVER = 'palyra';
+
+export function readAct({ tool, input, cwd }: ToolQuestion, { tools, upstreamOf }: Reading): AgentAct {
+  const shape = Object.hasOwn(tools, tool) ? tools[tool] : undefined;
+  if (shape === undefined) {
+    const upstream = upstreamOf(tool);
+    if (upstream === undefined) return { kind: 'unknown' };
+    return upstream.server === OWN_SERVER ? { kind: 'ours' } : { kind: 'upstream', server: upstream.server };
+  }
+  switch (shape.act) {
+    case 'shell':
+      return shellOf(shape, input, cwd);
+    case 'read':
+    case 'write':
+      return pathsOf(shape, input, cwd);
+    case 'patch': {
+      const patch = input[shape.patch];
+      const paths = typeof patch === 'string' ? pathsInPatch(patch) : [];
+      return paths.length === 0
+        ? { kind: 'unknown' }
+        : { kind: 'write', paths: paths.map((path) => resolve(cwd, path)) };
+    }
+    case 'fetch': {
+      const url = input[shape.url];
+      return typeof url === 'string' ? { kind: 'fetch', url } : { kind: 'unknown' };
+    }
+    case 'harmless':
+      return { kind: 'harmless' };
+  }
+}
+
+/** `mcp__SERVER__TOOL`, as most of them write it. */
+export function doubleUnderscored(name: string): ReturnType<Reading['upstreamOf']> {
+  const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(name) ?? [];
+  return server === undefined || tool === undefined ? undefined : { server, tool };
+}
+
+function shellOf(shape: Extract<ToolShape, { act: 'shell' }>, input: JsonObject, cwd: string): AgentAct {
+  const command = input[shape.command];
+  const elsewhere = shape.cwd === undefined ? undefined : input[shape.cwd];
+  const timeout = shape.timeoutMs === undefined ? undefined : input[shape.timeoutMs];
+  // A NUL cannot be in any argument: what is run would not be what was written.
+  if (typeof command !== 'string' || command.includes('\0')) return { kind: 'unknown' };
+  return {
+    kind: 'shell',
+    command,
+    cwd: typeof elsewhere === 'string' && elsewhere !== '' ? resolve(cwd, elsewhere) : cwd,
+    ...(typeof timeout === 'number' && timeout > 0 ? { timeoutMs: Math.round(timeout) } : {}),
+  };
+}
+
+function pathsOf(
+  { act, paths: fields, mayBeAbsent }: Extract<ToolShape, { act: 'read' | 'write' }>,
+  input: JsonObject,
+  cwd: string,
+): AgentAct {
+  const named: JsonValue[] = fields.flatMap((field) => {
+    const value = input[field];
+    if (value === undefined || value === null) return [];
+    return Array.isArray(value) ? [...value] : [value];
+  });
+  if (named.length === 0) return mayBeAbsent === true ? { kind: act, paths: [cwd] } : { kind: 'unknown' };
+  // SECURITY: T-57 — a field that is no path here may be one to the agent: then it is not known what it would do.
+  if (!named.every((path): path is string => typeof path === 'string' && path !== '' && !path.includes('\0'))) {
+    return { kind: 'unknown' };
+  }
+  return { kind: act, paths: named.map((path) => resolve(cwd, path)) };
+}
+
+const NAMED_IN_PATCH = /^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/;
+
+/** SECURITY: T-15 — all that it names, in any order: one that is missed would be changed unseen. */
+function pathsInPatch(patch: string): readonly string[] {
+  return patch.split(/\r?\n/).flatMap((line) => {
+    const [, path] = NAMED_IN_PATCH.exec(line.trim()) ?? [];
+    return path === undefined ? [] : [path.trim()];
+  });
+}

@@ -1,0 +1,126 @@
+import { type Clock, canonicalJson, type JsonObject, sha256OfJson } from '@palyra/primitives';
+import { BOUND_TO_NOTHING, type Tool, type ToolMetadata, type ToolPlan, type ToolResult } from '../../catalog/tool.ts';
+import type { ClientReports } from './client-report.ts';
+import { CAPABILITIES, DELEGATED_ACTS, type DelegatedAct, enforcedBy } from './delegated-facts.ts';
+import { DELEGATED_INPUT, type DelegatedInput } from './delegated-input.ts';
+import { createLocatePath, type NeverPlaces } from './locate-path.ts';
+
+export interface DelegatedToolDeps {
+  readonly clock: Clock;
+  readonly never: NeverPlaces;
+}
+
+const EXECUTOR = 'client_reported';
+
+const DESCRIPTIONS: Readonly<Record<DelegatedAct, string>> = {
+  read: 'An agent’s own tool that reads files.',
+  write: 'An agent’s own tool that changes files.',
+  fetch: 'An agent’s own tool that fetches a page.',
+  shell: 'A command that an agent runs itself, because its program takes no other one from a hook.',
+  upstream: 'A tool of an MCP server that the agent is connected to itself.',
+  unknown: 'An agent’s own tool that is not known here.',
+};
+
+/** `agent.read`, `agent.write`, …: decided before the agent does it, and attested as the agent reports it. */
+export function createDelegatedTools(deps: DelegatedToolDeps): readonly Tool[] {
+  const locate = createLocatePath(deps.never);
+  return DELEGATED_ACTS.map((act): Tool => {
+    const metadata = metadataOf(act);
+    return {
+      metadata,
+      isDelegated: true,
+      async plan(given, place) {
+        const input = given as unknown as DelegatedInput;
+        const enforced = await enforcedBy(act, input, { place, locate });
+        if (enforced === undefined) {
+          return { kind: 'refused', code: 'gateway.invalid_input', message: 'It names no page.', fix: undefined };
+        }
+        return planOf(metadata, input, { enforced, wallMs: place.timeoutMs });
+      },
+      execute: ({ run }, { signal, report }) => reported(deps.clock, { coverage: run.caller.coverage, signal, report }),
+    };
+  });
+}
+
+function metadataOf(act: DelegatedAct): ToolMetadata {
+  return {
+    name: `agent.${act}`,
+    version: '1',
+    description: DESCRIPTIONS[act],
+    inputSchema: DELEGATED_INPUT,
+    capabilities: CAPABILITIES[act],
+    isSensitive: act !== 'read',
+    tier: 'client',
+    isParallel: true,
+    isHidden: true,
+  };
+}
+
+interface PlanFacts {
+  readonly enforced: ToolPlan['enforced'];
+  readonly wallMs: number;
+}
+
+function planOf(
+  { capabilities, name }: ToolMetadata,
+  input: DelegatedInput,
+  { enforced, wallMs }: PlanFacts,
+): ToolPlan {
+  const profile = sha256OfJson({ tier: enforced.tier, executor: EXECUTOR });
+  const { client, tool, arguments: given, ...rest } = input;
+  return {
+    kind: 'planned',
+    arguments: { client, tool, arguments: given, ...(rest as JsonObject) },
+    capabilities,
+    enforced,
+    declared: { arguments: [], hosts: enforced.hosts, paths: input.paths },
+    bind: async () => ({ ...BOUND_TO_NOTHING, notBound: [NOT_BOUND] }),
+    profile,
+    // SECURITY: T-08 — all of it: what a tool writes is in its arguments.
+    shown: { kind: 'call', name: `${client}: ${tool}`, arguments: canonicalJson({ ...rest, arguments: given }) },
+    cwd: null,
+    limits: { wall_ms: wallMs },
+    executor: EXECUTOR,
+    printed: {
+      tool: name,
+      client,
+      client_tool: tool,
+      paths: input.paths,
+      tier: enforced.tier,
+      profile_sha256: profile,
+    },
+    prepared: undefined,
+  };
+}
+
+const NOT_BOUND = 'The agent does this itself: that it does just this, and to these files, is its own word.';
+
+interface Reported {
+  readonly coverage: Parameters<Tool['execute']>[0]['run']['caller']['coverage'];
+  readonly signal: AbortSignal;
+  readonly report: ClientReports | undefined;
+}
+
+/** The agent has its permission now. Whatever it says afterwards is attested as what it says. */
+async function reported(clock: Clock, { coverage, signal, report }: Reported): Promise<ToolResult> {
+  const startedAt = clock.now();
+  const told = await report?.next(signal);
+  const endedAt = clock.now();
+  const ran = {
+    executor: EXECUTOR,
+    enforcement: coverage === 'wrapped' ? ('box' as const) : ('none' as const),
+    sandbox: {},
+    resources: { wall_ms: Math.max(0, endedAt - startedAt) },
+    egress: [],
+    startedAt,
+    endedAt,
+  };
+  if (told === undefined) {
+    return { kind: 'unknown_outcome', code: 'gateway.not_reported', message: NOT_REPORTED, ran };
+  }
+  if (told.kind === 'completed') return { kind: 'completed', output: told.output, ran };
+  return { kind: 'failed', code: 'gateway.client_failed', message: CLIENT_FAILED, output: told.output, ran };
+}
+
+const NOT_REPORTED = 'The agent was allowed to do it, and never said what became of it.';
+const CLIENT_FAILED = 'The agent says that it failed.';

@@ -1,0 +1,79 @@
+import { readlink, realpath } from 'node:fs/promises';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { PROTECTED_PATTERNS } from '../../file-tools/protected-patterns.ts';
+import { createProtectedPaths, type ProtectedPaths } from '../../file-tools/worker/protected-paths.ts';
+
+/** Where no agent's own tool may look or write, wherever the workspace is: credentials, and Palyra's home. Absolute. */
+export type NeverPlaces = readonly string[];
+
+export interface LocatedPath {
+  /** Where it really leads, as far as that is there. */
+  readonly path: string;
+  readonly kind: 'plain' | 'protected' | 'secret' | 'outside' | 'never';
+}
+
+export interface PathQuestion {
+  /** Absolute. */
+  readonly path: string;
+  readonly access: 'read' | 'write';
+  /** The real path of the workspace. */
+  readonly workspace: string;
+}
+
+export type LocatePath = (question: PathQuestion) => Promise<LocatedPath>;
+
+/** What cannot be looked at is `outside`: then a human is asked. Does not throw. */
+export function createLocatePath(never: NeverPlaces): LocatePath {
+  const paths = createProtectedPaths(PROTECTED_PATTERNS);
+  return async ({ path, access, workspace }) => {
+    const written = resolve(path);
+    const real = await realPathOf(written).catch(() => undefined);
+    // SECURITY: T-14 — by the name it was called and by where that leads: neither is a way around the other.
+    const names = real === undefined ? [written] : [written, real];
+    const isIn = (places: NeverPlaces) => names.some((name) => places.some((place) => isAtOrBelow(name, place)));
+    if (isIn(never)) return { path: real ?? written, kind: 'never' };
+    if (real === undefined || !isAtOrBelow(real, workspace)) {
+      // Only out here: no workspace lies at such a place, by whichever name.
+      const places = await Promise.all(never.map((place) => realPathOf(place).catch(() => place)));
+      return { path: real ?? written, kind: isIn(places) ? 'never' : 'outside' };
+    }
+    return { path: real, kind: kindOf(paths, { names, access, workspace }) };
+  };
+}
+
+interface Named {
+  readonly names: readonly string[];
+  readonly access: PathQuestion['access'];
+  readonly workspace: string;
+}
+
+/** SECURITY: T-15 — a link of a harmless name to a protected file is that file, and a protected link is protected. */
+function kindOf(paths: ProtectedPaths, { names, access, workspace }: Named): 'plain' | 'protected' | 'secret' {
+  const reasons = names
+    .filter((name) => isAtOrBelow(name, workspace))
+    .map((name) => paths.reasonFor(relative(workspace, name), access));
+  return reasons.find((reason) => reason === 'protected') ?? reasons.find((reason) => reason !== undefined) ?? 'plain';
+}
+
+const MOST_LINKS = 40;
+
+/** Of a path whose end may not be there yet. A link that leads nowhere leads to where it would. */
+async function realPathOf(path: string, links = 0): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    if (!isAbsent(error) || path === dirname(path) || links > MOST_LINKS) throw error;
+  }
+  const parent = await realPathOf(dirname(path), links + 1);
+  const at = join(parent, basename(path));
+  const target = await readlink(at).catch(() => undefined);
+  return target === undefined ? at : realPathOf(resolve(parent, target), links + 1);
+}
+
+function isAbsent(error: unknown): boolean {
+  return Object(error).code === 'ENOENT';
+}
+
+function isAtOrBelow(path: string, place: string): boolean {
+  return path === place || path.startsWith(`${place.replace(/\/$/, '')}/`);
+}

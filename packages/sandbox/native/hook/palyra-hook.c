@@ -1,0 +1,174 @@
+// palyra-hook CLIENT --home DIR --palyra PROGRAM [--patience SECONDS]
+//
+// What an agent runs before and after each of its tools: takes the agent's message from standard input to palyrad, and does
+// what palyrad answers. It decides nothing and understands nothing of the message. Whatever fails, is late, is too long or
+// cannot be believed ends with exit code 2, which every agent that has hooks takes for a no.
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "frames.h"
+
+#define BLOCKED 2
+#define MOST_ANSWER (16u * 1024 * 1024)
+#define MOST_PATIENCE 86400
+
+struct bytes {
+  uint8_t *at;
+  size_t length;
+};
+
+// SECURITY: T-58 — the only other way out of this program: the agent's tool does not run.
+static _Noreturn void block(const char *why, const char *fix) {
+  fprintf(stderr, "Palyra: %s, so this is not allowed. %s\n", why, fix);
+  exit(BLOCKED);
+}
+
+static const char UP[] = "To start it: palyra up";
+static const char DOCTOR[] = "palyra doctor says more.";
+
+static void on_late(int signal) {
+  (void)signal;
+  static const char LATE[] = "Palyra: nobody answered in time, so this is not allowed. palyra inbox shows what is asked.\n";
+  ssize_t written = write(STDERR_FILENO, LATE, sizeof LATE - 1);
+  (void)written;
+  _exit(BLOCKED);
+}
+
+static long seconds_of(const char *text) {
+  char *end;
+  errno = 0;
+  long seconds = strtol(text, &end, 10);
+  if (errno != 0 || *text == '\0' || *end != '\0' || seconds < 1 || seconds > MOST_PATIENCE)
+    block("its hook has a patience that is no number of seconds", DOCTOR);
+  return seconds;
+}
+
+static struct bytes read_all(int fd, size_t most, const char *what) {
+  size_t room = 64 * 1024;
+  struct bytes held = { malloc(room), 0 };
+  for (;;) {
+    if (held.at == NULL) block("there is no memory", DOCTOR);
+    ssize_t got = read(fd, held.at + held.length, room - held.length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) block(what, DOCTOR);
+    if (got == 0) return held;
+    held.length += (size_t)got;
+    if (held.length > most) block(what, DOCTOR);
+    if (held.length == room) {
+      room *= 2;
+      held.at = realloc(held.at, room);
+    }
+  }
+}
+
+static struct place find_palyrad(const char *home) {
+  char path[4096];
+  int length = snprintf(path, sizeof path, "%s/hook", home);
+  if (length < 0 || (size_t)length >= sizeof path) block("the path of its home is too long", DOCTOR);
+  int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (fd < 0) block("palyrad does not run", UP);
+  struct stat stat;
+  // SECURITY: T-40 — a place that others can write leads to them, and a key that they can read is theirs.
+  if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || (stat.st_mode & 077) != 0 || stat.st_uid != geteuid())
+    block("the file that says where palyrad is is open to others", "Run: chmod 600 on ~/.palyra/hook");
+  struct bytes text = read_all(fd, 1024, "the file that says where palyrad is is too long");
+  close(fd);
+  struct place place;
+  if (!read_place((const char *)text.at, text.length, &place))
+    block("the file that says where palyrad is cannot be read", UP);
+  return place;
+}
+
+static int reach(const struct place *place) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(place->port) };
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0) block("palyrad does not run", UP);
+  int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return fd;
+}
+
+static bool write_all(int fd, const uint8_t *bytes, size_t length) {
+  while (length > 0) {
+    ssize_t put = write(fd, bytes, length);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes += put;
+    length -= (size_t)put;
+  }
+  return true;
+}
+
+struct options {
+  const char *client;
+  const char *home;
+  const char *program;
+  long patience;
+};
+
+static struct options read_options(int argc, char **argv) {
+  struct options options = { NULL, NULL, NULL, 0 };
+  for (int i = 1; i < argc; i++) {
+    const char *word = argv[i];
+    if (word[0] != '-' && options.client == NULL) {
+      options.client = word;
+      continue;
+    }
+    if (i + 1 == argc) block("its hook is not set up as it should be", DOCTOR);
+    const char *value = argv[++i];
+    if (strcmp(word, "--home") == 0) options.home = value;
+    else if (strcmp(word, "--palyra") == 0) options.program = value;
+    else if (strcmp(word, "--patience") == 0) options.patience = seconds_of(value);
+    else block("its hook is not set up as it should be", DOCTOR);
+  }
+  if (options.client == NULL || options.home == NULL || options.program == NULL || options.patience == 0)
+    block("its hook is not set up as it should be", DOCTOR);
+  return options;
+}
+
+int main(int argc, char **argv) {
+  struct options options = read_options(argc, argv);
+  // Before the agent's own patience ends: agents let a tool run whose hook they gave up on.
+  struct sigaction late = { .sa_handler = on_late };
+  sigaction(SIGALRM, &late, NULL);
+  signal(SIGPIPE, SIG_IGN);
+  alarm((unsigned)options.patience);
+
+  struct bytes message = read_all(STDIN_FILENO, MOST_MESSAGE, "what the agent says is too long or cannot be read");
+  struct place place = find_palyrad(options.home);
+  struct question question = {
+    .client = options.client, .program = options.program, .message = message.at, .message_length = message.length,
+  };
+  if (getrandom(question.nonce, sizeof question.nonce, 0) != sizeof question.nonce) block("there is no randomness", DOCTOR);
+  size_t length;
+  uint8_t *asked = write_question(&question, &place, &length);
+  if (asked == NULL) block("what the agent says does not fit", DOCTOR);
+
+  int fd = reach(&place);
+  if (!write_all(fd, asked, length)) block("palyrad does not listen", UP);
+  struct bytes said = read_all(fd, MOST_ANSWER, "palyrad's answer is too long");
+  struct answer answer;
+  if (!read_answer(said.at, said.length, &question, &place, &answer)) block("palyrad did not answer", DOCTOR);
+
+  // The reason first: an agent that stops reading at a no has it.
+  bool is_told = write_all(STDERR_FILENO, answer.err, answer.err_length) &&
+                 write_all(STDOUT_FILENO, answer.out, answer.out_length);
+  // SECURITY: T-58 — half an answer may read as another one.
+  if (!is_told) _exit(BLOCKED);
+  // SECURITY: T-58 — agents take any other code for a mishap, and go on.
+  _exit(answer.exit_code == 0 ? 0 : BLOCKED);
+}

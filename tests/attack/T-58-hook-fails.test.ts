@@ -1,0 +1,127 @@
+// T-58: an agent's hook is missing, killed, late, fed with garbage, answered by somebody who is not palyrad, or left alone by a
+// palyrad that is gone. Each time the agent must hear its blocking answer: exit code 2. Others are a mishap to agents, and the
+// tool runs.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { ApprovalService } from '@palyra/api';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type HookedAgent, run, startHookedAgent } from '../hooked-agent.ts';
+
+let agent: HookedAgent;
+
+beforeAll(async () => {
+  agent = await startHookedAgent();
+}, 60_000);
+
+afterAll(() => agent[Symbol.asyncDispose]());
+
+const read = (path: string) => agent.event('PreToolUse', 'Read', { file_path: path });
+const asked = (more: readonly string[] = []) =>
+  agent.say(agent.event('PreToolUse', 'Teleport', {}), ['--patience', '1', ...more]);
+
+test('what is allowed comes through, so that what follows proves something', async () => {
+  expect(await agent.say(read('a.txt'))).toEqual({ code: 0, stdout: '', stderr: '' });
+});
+
+test('missing: the form in which it is installed says no', async () => {
+  const installed = '/nonexistent/palyra-hook claude-code --patience 5 || exit 2';
+  expect(await run(['/bin/sh', '-c', installed], JSON.stringify(read('a.txt')))).toMatchObject({ code: 2 });
+});
+
+test('killed while a human is asked: the form in which it is installed says no', async () => {
+  const command = `${agent.hook.join(' ')} --patience 60 & echo $!; wait $! || exit 2`;
+  const shell = spawn('/bin/sh', ['-c', command], { stdio: ['pipe', 'pipe', 'ignore'] });
+  shell.stdin.end(JSON.stringify(agent.event('PreToolUse', 'Teleport', {})));
+  const [pid] = (await once(shell.stdout.setEncoding('utf8'), 'data')) as [string];
+  const closed = once(shell, 'close');
+  process.kill(Number(pid), 'SIGKILL');
+  expect((await closed)[0]).toBe(2);
+});
+
+test('late: it says no before the agent gives it up', async () => {
+  const { code, stdout, stderr } = await asked();
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain('nobody answered in time');
+});
+
+test.each([
+  ['nothing', ''],
+  ['no JSON', 'rm -rf /'],
+  ['half of a message', '{"hook_event_name":"PreToolUse","tool_name":"Ba'],
+  ['another format', '{"event":"before","tool":"bash"}'],
+  ['two tools in one message', '{"hook_event_name":"PreToolUse","session_id":"a","cwd":"/","tool_name":"Read","tool_name":"Bash","tool_input":{}}'],
+  ['more than anybody says', `{"hook_event_name":"PreToolUse","x":"${'a'.repeat(9 * 1024 * 1024)}"}`],
+])('garbage: %s', async (_what, message) => {
+  expect(await agent.say(message)).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('a place that is no workspace, and an agent that nobody knows', async () => {
+  const elsewhere = { ...(read('a.txt') as object), cwd: '/usr/share' };
+  expect(await agent.say(elsewhere)).toMatchObject({ code: 2, stdout: '' });
+  const [hook, , ...rest] = agent.hook;
+  const stranger = await run([hook, 'hal9000', ...rest, '--patience', '5'], JSON.stringify(read('a.txt')));
+  expect(stranger).toMatchObject({ code: 2, stdout: '' });
+});
+
+test.each([[[]], [['--patience', 'soon']], [['--patience', '5', '--unknown', 'x']]])(
+  'set up as it should not be: %j',
+  async (more) => {
+    expect(await agent.say(read('a.txt'), more)).toMatchObject({ code: 2, stdout: '' });
+  },
+);
+
+describe('somebody else on the port that palyrad had', () => {
+  // Without its signature this is a yes: exit code 0, and nothing said.
+  const yes = Buffer.alloc(9);
+  const answers: readonly [string, Buffer][] = [
+    ['says yes without a signature', yes],
+    ['says yes with one of its own', Buffer.concat([yes, Buffer.alloc(32, 7)])],
+    ['hangs up', Buffer.alloc(0)],
+    ['says something else', Buffer.from('HTTP/1.1 200 OK\r\n\r\n{}')],
+    ['says lengths that are not there', Buffer.concat([Buffer.alloc(1), Buffer.alloc(8, 255), Buffer.alloc(32)])],
+  ];
+
+  test.each(answers)('%s', async (_what, answer) => {
+    const impostor = createServer((socket) => void socket.once('data', () => socket.end(answer)));
+    await once(impostor.listen(0, '127.0.0.1'), 'listening');
+    const { port } = impostor.address() as AddressInfo;
+    const home = await homeThatLeadsTo(port);
+    const [hook, client, , , ...rest] = agent.hook;
+    const said = await run(
+      [hook, client ?? '', '--home', home, ...rest, '--patience', '5'],
+      JSON.stringify(read('a.txt')),
+    );
+    impostor.close();
+    expect(said).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  async function homeThatLeadsTo(port: number): Promise<string> {
+    const home = join(agent.palyrad.root, `leads-to-${port}`);
+    await mkdir(home);
+    const [, key = ''] = readFileSync(join(agent.palyrad.home.root, 'hook'), 'utf8').split('\n');
+    writeFileSync(join(home, 'hook'), `127.0.0.1 ${port}\n${key.replaceAll(/./g, '0')}\n`, { mode: 0o600 });
+    return home;
+  }
+});
+
+test('the file that leads to palyrad is open to others, or is a link', async () => {
+  const file = join(agent.palyrad.home.root, 'hook');
+  const home = join(agent.palyrad.root, 'open-home');
+  await mkdir(home);
+  writeFileSync(join(home, 'hook'), readFileSync(file), { mode: 0o644 });
+  const [hook, client, , , ...rest] = agent.hook;
+  const said = await run([hook, client ?? '', '--home', home, ...rest, '--patience', '5'], JSON.stringify(read('a.txt')));
+  expect(said).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('palyrad is killed while a human is asked, and gone afterwards', async () => {
+  const waiting = agent.say(agent.event('PreToolUse', 'Teleport', {}));
+  await expect.poll(() => agent.palyrad.client(ApprovalService, 'operator').listApprovals({}).then(({ approvals }) => approvals.length)).toBeGreaterThan(0);
+  agent.palyrad.child.kill('SIGKILL');
+  expect(await waiting).toMatchObject({ code: 2, stdout: '' });
+  expect(await agent.say(read('a.txt'))).toMatchObject({ code: 2, stdout: '' });
+});
