@@ -53,7 +53,10 @@ test.each([
   ['no JSON', 'rm -rf /'],
   ['half of a message', '{"hook_event_name":"PreToolUse","tool_name":"Ba'],
   ['another format', '{"event":"before","tool":"bash"}'],
-  ['two tools in one message', '{"hook_event_name":"PreToolUse","session_id":"a","cwd":"/","tool_name":"Read","tool_name":"Bash","tool_input":{}}'],
+  [
+    'two tools in one message',
+    '{"hook_event_name":"PreToolUse","session_id":"a","cwd":"/","tool_name":"Read","tool_name":"Bash","tool_input":{}}',
+  ],
   ['more than anybody says', `{"hook_event_name":"PreToolUse","x":"${'a'.repeat(9 * 1024 * 1024)}"}`],
 ])('garbage: %s', async (_what, message) => {
   expect(await agent.say(message)).toMatchObject({ code: 2, stdout: '' });
@@ -114,13 +117,23 @@ test('the file that leads to palyrad is open to others, or is a link', async () 
   await mkdir(home);
   writeFileSync(join(home, 'hook'), readFileSync(file), { mode: 0o644 });
   const [hook, client, , , ...rest] = agent.hook;
-  const said = await run([hook, client ?? '', '--home', home, ...rest, '--patience', '5'], JSON.stringify(read('a.txt')));
+  const said = await run(
+    [hook, client ?? '', '--home', home, ...rest, '--patience', '5'],
+    JSON.stringify(read('a.txt')),
+  );
   expect(said).toMatchObject({ code: 2, stdout: '' });
 });
 
 test('palyrad is killed while a human is asked, and gone afterwards', async () => {
   const waiting = agent.say(agent.event('PreToolUse', 'Teleport', {}));
-  await expect.poll(() => agent.palyrad.client(ApprovalService, 'operator').listApprovals({}).then(({ approvals }) => approvals.length)).toBeGreaterThan(0);
+  await expect
+    .poll(() =>
+      agent.palyrad
+        .client(ApprovalService, 'operator')
+        .listApprovals({})
+        .then(({ approvals }) => approvals.length),
+    )
+    .toBeGreaterThan(0);
   agent.palyrad.child.kill('SIGKILL');
   expect(await waiting).toMatchObject({ code: 2, stdout: '' });
   expect(await agent.say(read('a.txt'))).toMatchObject({ code: 2, stdout: '' });

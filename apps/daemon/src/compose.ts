@@ -74,8 +74,8 @@ import { type Database, type DatabaseOptions, holdLock, openDatabase, StorageErr
 import { createFolderLook } from './look-at-folder.ts';
 import { nodeName } from './node-name.ts';
 import { type DaemonIdentity, openIdentity } from './open-identity.ts';
-import { operatorNetwork } from './operator-network.ts';
 import { openWasm } from './open-wasm.ts';
+import { operatorNetwork } from './operator-network.ts';
 import { wasmRuntimeOf } from './wasm-modules.ts';
 import { type CallObserver, type CallWatch, watchCalls } from './watch-calls.ts';
 import { refuseUnheld, workspaceProfile } from './workspace-profile.ts';

@@ -1,7 +1,8 @@
 import { sha256OfJson } from '@palyra/primitives';
 import type { CallPlace, Capability, ToolPlan } from '../../catalog/tool.ts';
+import { nameNetwork } from '../../connections/named-network.ts';
 import { REACHES_NOTHING } from '../../tools/built-in-plan.ts';
-import { nameHosts } from '../../tools/named-hosts.ts';
+
 import type { DelegatedInput } from './delegated-input.ts';
 import type { LocatedPath, LocatePath } from './locate-path.ts';
 
@@ -79,6 +80,7 @@ function hostsOf(url = ''): Pick<Enforced, 'hosts' | 'privateHosts'> | undefined
   const parsed = URL.parse(url);
   if (parsed === null || !['http:', 'https:'].includes(parsed.protocol)) return undefined;
   const port = parsed.port === '' ? (parsed.protocol === 'https:' ? '443' : '80') : parsed.port;
-  const named = nameHosts([`${parsed.hostname}:${port}`]);
+  // What the operator opened of private networks is opened for boxes, not for an agent outside of one.
+  const named = nameNetwork([`${parsed.hostname}:${port}`], []);
   return named.kind === 'named' ? { hosts: named.hosts, privateHosts: named.privateHosts } : undefined;
 }
