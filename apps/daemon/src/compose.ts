@@ -1,13 +1,5 @@
 import { join } from 'node:path';
-import {
-  APPROVAL_MIGRATIONS,
-  type Approvals,
-  type ApprovalsSchema,
-  approvalPrograms,
-  limitsOf,
-  openApprovals,
-  type VerifySignature,
-} from '@palyra/approvals';
+import { type Approvals, limitsOf, openApprovals, type VerifySignature } from '@palyra/approvals';
 import type { Config, HomeLayout } from '@palyra/config';
 import { createEgress, proxyProgram } from '@palyra/egress';
 import {
@@ -24,9 +16,7 @@ import {
   createRememberedRules,
   DEFAULT_TOOL_CALL_CONFIG,
   type FileTools,
-  GATEWAY_MIGRATIONS,
   type Gateway,
-  type GatewaySchema,
   type KeptChanges,
   type OperatorNetwork,
   openWorkspaces,
@@ -37,28 +27,14 @@ import {
   type UnfinishedRule,
   type Workspaces,
 } from '@palyra/gateway';
-import { createSignatureVerifier, IDENTITY_MIGRATIONS, type IdentitySchema } from '@palyra/identity';
-import {
-  JOURNAL_MIGRATIONS,
-  type Journal,
-  type JournalSchema,
-  journalPrograms,
-  openJournal,
-  parseActor,
-} from '@palyra/journal';
-import {
-  type ActivePolicies,
-  compileOffLoop,
-  createActivePolicies,
-  type PolicyChange,
-  watchDirectory,
-} from '@palyra/policy';
+import { createSignatureVerifier } from '@palyra/identity';
+import { type Journal, openJournal } from '@palyra/journal';
+import { type ActivePolicies, compileOffLoop, createActivePolicies, watchDirectory } from '@palyra/policy';
 import {
   type Clock,
   createLogger,
   type Logger,
   type LoggerOptions,
-  reveal,
   STANDARD_ERROR,
   systemClock,
 } from '@palyra/primitives';
@@ -70,12 +46,14 @@ import {
   type SandboxOptions,
   type SandboxProfile,
 } from '@palyra/sandbox';
-import { type Database, type DatabaseOptions, holdLock, openDatabase, StorageError } from '@palyra/storage';
+import type { Database } from '@palyra/storage';
 import { createFolderLook } from './look-at-folder.ts';
 import { nodeName } from './node-name.ts';
 import { type DaemonIdentity, openIdentity } from './open-identity.ts';
+import { type DaemonSchema, lockHome, openStorage } from './open-storage.ts';
 import { openWasm } from './open-wasm.ts';
 import { operatorNetwork } from './operator-network.ts';
+import { PALYRAD, recordPolicyChange } from './record-policy-change.ts';
 import { wasmRuntimeOf } from './wasm-modules.ts';
 import { type CallObserver, type CallWatch, watchCalls } from './watch-calls.ts';
 import { refuseUnheld, workspaceProfile } from './workspace-profile.ts';
@@ -131,10 +109,6 @@ export interface Daemon {
   close(): Promise<void>;
 }
 
-export type DaemonSchema = JournalSchema & ApprovalsSchema & GatewaySchema & IdentitySchema;
-
-const PALYRAD = parseActor('daemon:palyrad');
-
 /** In start order; when one does not come up, those before it are closed again. */
 export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const { home, config, operator, clock = systemClock } = options;
@@ -168,7 +142,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       config: EVERYTHING,
       clock,
       logger,
-      recordChange: (change) => recordChange(journal, change),
+      recordChange: (change) => recordPolicyChange(journal, change),
       // What was taken back above is not what was compiled meanwhile.
       ...(unfinishedRules.length === 0 ? { first: compiling } : {}),
       changed: () => void gateway?.policiesChanged().catch((error: unknown) => logger.error({ error }, NOT_REDECIDED)),
@@ -285,18 +259,6 @@ function neverPlaces({ home, palyraHome }: OperatorPlaces): readonly string[] {
   return [palyraHome, ...CREDENTIAL_PATHS.map((path) => join(home, path))];
 }
 
-function lockHome(home: HomeLayout): ReturnType<typeof holdLock> {
-  try {
-    return holdLock(join(home.root, 'palyrad.lock'));
-  } catch (error) {
-    if (!(error instanceof StorageError) || error.code !== 'storage.locked') throw error;
-    throw new StorageError('storage.locked', 'Another palyrad runs on this home.', {
-      fix: 'Use that one, or stop it first; or give this one a home of its own with --home.',
-      cause: error,
-    });
-  }
-}
-
 const NOT_REDECIDED = 'Questions that were asked under the policies of before could not be decided anew.';
 
 const NOT_REMEMBERED =
@@ -310,28 +272,3 @@ const EVERYTHING = {
   allowedChannels: ['*'],
   sensitiveCapabilities: ['process_exec', 'network', 'secrets_read', 'filesystem_write'],
 } as const;
-
-function openStorage({ home, config: { storage } }: DaemonOptions, logger: Logger): Promise<Database<DaemonSchema>> {
-  const location: DatabaseOptions['location'] =
-    storage.url === undefined
-      ? { kind: 'sqlite', path: home.database }
-      : { kind: 'postgres', url: reveal(storage.url), poolSize: storage.pool_size };
-  return openDatabase<DaemonSchema>({
-    location,
-    migrations: [...JOURNAL_MIGRATIONS, ...APPROVAL_MIGRATIONS, ...GATEWAY_MIGRATIONS, ...IDENTITY_MIGRATIONS],
-    programs: [...journalPrograms(home.identity), ...approvalPrograms()],
-    lockTimeoutMs: storage.lock_timeout_ms,
-    logger,
-  });
-}
-
-const SOURCES = { started: 'start', applied: 'apply', auto_applied: 'auto_apply', always_here: 'always_here' } as const;
-
-/** SECURITY: T-09 — on record before it decides anything, and whose word it was. */
-async function recordChange(journal: Journal, { cause, digest, previousDigest, rule }: PolicyChange): Promise<void> {
-  const previous = previousDigest === undefined ? {} : { previous: previousDigest };
-  const what = rule === undefined ? {} : { rule: rule.id, change: rule.change };
-  await journal.append(rule === undefined ? PALYRAD : parseActor(rule.by), [
-    { kind: 'policy.activated', data: { policy_set: digest, ...previous, source: SOURCES[cause], ...what } },
-  ]);
-}

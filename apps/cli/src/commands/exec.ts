@@ -16,8 +16,8 @@ export const exec: CommandDefinition = {
   group: 'Agents',
   summary: 'Run one command through policy and sandbox',
   details:
-    'In the box (Tier C) it reaches this workspace, and the network by a proxy that asks before it connects. Exits as the ' +
-    'command does, or with 240 and more where Palyra refuses (246 by policy or sandbox, 249 by a human).',
+    'In the box it reaches this workspace, and the network by a proxy that asks first. Exits as the command does, or with ' +
+    '240 and more where Palyra refuses.',
   arguments: [
     { name: 'COMMAND', summary: 'The program and its arguments, after --', isRequired: false, isVariadic: true },
   ],

@@ -36,7 +36,7 @@ function numberOf(value: JsonValue | undefined, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise;
 }
 
-export function hostOf({ host, port }: Pick<ShownConnection, 'host' | 'port'>): string {
+function hostOf({ host, port }: Pick<ShownConnection, 'host' | 'port'>): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
