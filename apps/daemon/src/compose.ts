@@ -14,6 +14,7 @@ import {
   createKeptChanges,
   createRedactor,
   createRememberedRules,
+  createWasmFetch,
   DEFAULT_TOOL_CALL_CONFIG,
   type FileTools,
   type Gateway,
@@ -180,7 +181,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       egress,
       network,
       clock,
-      wasm: { ...wasm, database },
+      wasm: { ...wasm, database, fetch: createWasmFetch({ egress, network }) },
     }),
     ...createDelegatedTools({ clock, never: neverPlaces(operator) }),
   ]);

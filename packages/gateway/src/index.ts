@@ -47,10 +47,11 @@ export type { ToolCallResult } from './tool-call/tool-call-result.ts';
 export { DEFAULT_TOOL_CALL_CONFIG, isAllowedTool, type ToolCallConfig } from './tool-call-config.ts';
 export type { AttachedInput, AttachedSource } from './tools/attached-input.ts';
 export { createKeptChanges, type KeptChanges } from './tools/kept-changes.ts';
-export type { WasmFetch, WasmSecretUse, WasmTools } from './tools/wasm-answers.ts';
+export type { WasmSecretUse, WasmTools } from './tools/wasm-answers.ts';
 export { WASM_OUTCOMES } from './tools/wasm-result.ts';
 export type { LoadedModule } from './wasm-hosts/loaded-module.ts';
 export { startWasmHost, type WasmHostAbout } from './wasm-hosts/start-wasm-host.ts';
+export { createWasmFetch } from './wasm-hosts/wasm-fetch.ts';
 export {
   openWorkspaces,
   type RegisteredWorkspace,

@@ -5,14 +5,12 @@ import type { ToolRefusal } from '../catalog/tool.ts';
 import type { GatewaySchema } from '../store/gateway-schema.ts';
 import type { LoadedModule } from '../wasm-hosts/loaded-module.ts';
 import type { WasmHostAbout } from '../wasm-hosts/start-wasm-host.ts';
+import type { FetchGrant, WasmFetch } from '../wasm-hosts/wasm-fetch.ts';
 import { refused, wasmKeysOf } from '../wasm-hosts/wasm-keys.ts';
 import type { ToldOutput } from './told-output.ts';
 import { jsonOf } from './wasm-json.ts';
 
-/** One request that a guest makes, under the hosts of its module: `Egress.fetch` behind it. */
-export type WasmFetch = (request: JsonObject, grant: { readonly hosts: readonly string[] }) => Promise<HostAnswer>;
-
-/** The same with a secret added to it, which the guest never sees. */
+/** A request of a guest with a secret added to it, which the guest never sees. */
 export type WasmSecretUse = (
   request: JsonObject,
   grant: { readonly secrets: readonly string[] },
@@ -35,6 +33,8 @@ export interface Answering {
   readonly principal: string;
   readonly wasm: WasmTools;
   readonly told: ToldOutput;
+  /** For what it connects to. */
+  readonly network: Pick<FetchGrant, 'signal' | 'onAttempt'>;
 }
 
 export interface Question {
@@ -45,7 +45,7 @@ export interface Question {
 /** Under the grants of its module, which `wasm` has compared already. Throws what the database throws. */
 export async function answerGuest(
   { name, body }: Question,
-  { module, principal, wasm, told }: Answering,
+  { module, principal, wasm, told, network }: Answering,
 ): Promise<HostAnswer> {
   const keys = wasmKeysOf(wasm.database, { principal, module: module.name });
   switch (name) {
@@ -69,7 +69,7 @@ export async function answerGuest(
     case 'http_request': {
       const request = requestOf(body);
       if (request === undefined || wasm.fetch === undefined) return refused('A request is a JSON object.');
-      return wasm.fetch(request, { hosts: module.grants.http });
+      return wasm.fetch(request, { hosts: module.grants.http, ...network });
     }
     case 'secret_use': {
       const request = requestOf(body);

@@ -1,6 +1,8 @@
+import type { ConnectionAttempt } from '@palyra/egress';
 import type { JsonObject } from '@palyra/primitives';
 import { type PreparedProgram, WASM_FAILURES, type WasmFailureKind, type WasmOutcome } from '@palyra/wasm';
 import type { ExecutionFacts, ToolRefusal, ToolResult } from '../catalog/tool.ts';
+import { attestedUse } from '../connections/network-use.ts';
 import type { LoadedModule } from '../wasm-hosts/loaded-module.ts';
 import type { WasmHostAbout } from '../wasm-hosts/start-wasm-host.ts';
 import { enforcementOf, measuredSandbox } from './measured-sandbox.ts';
@@ -36,6 +38,7 @@ export interface WasmCallFacts {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly signal: AbortSignal;
+  readonly attempts: readonly ConnectionAttempt[];
 }
 
 /** What is told and attested of a call. */
@@ -96,7 +99,10 @@ function completed(outcome: Extract<Outcome, { kind: 'completed' }>, { ran, coun
   return { kind: 'failed', code: 'wasm.exited', message: `It ended with exit code ${exitCode}.`, ...told };
 }
 
-function ranOf(outcome: Outcome, { program, module, executor, startedAt, endedAt }: WasmCallFacts): ExecutionFacts {
+function ranOf(
+  outcome: Outcome,
+  { program, module, executor, startedAt, endedAt, attempts }: WasmCallFacts,
+): ExecutionFacts {
   const { host } = outcome;
   return {
     executor,
@@ -117,7 +123,7 @@ function ranOf(outcome: Outcome, { program, module, executor, startedAt, endedAt
       host_calls: outcome.hostCalls,
       memory_bytes: outcome.memoryPages * 65_536,
     },
-    egress: [],
+    ...attestedUse({ attempts }),
     startedAt,
     endedAt,
   };

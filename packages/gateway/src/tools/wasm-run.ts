@@ -1,3 +1,4 @@
+import type { ConnectionAttempt } from '@palyra/egress';
 import {
   type Clock,
   canonicalJson,
@@ -9,6 +10,8 @@ import {
 import { grantedFunctions, type PreparedProgram, type WasmLimits, type WasmOutcome } from '@palyra/wasm';
 import { ANY_TYPES } from '../catalog/input-schema.ts';
 import type { BoundCall, Tool, ToolMetadata, ToolPlan, ToolRefusal } from '../catalog/tool.ts';
+import { type NamedNetwork, nameNetwork } from '../connections/named-network.ts';
+import { DEFAULT_OPERATOR_NETWORK, type OperatorNetwork } from '../connections/operator-network.ts';
 import type { Redactor } from '../redact/create-redactor.ts';
 import type { LoadedModule } from '../wasm-hosts/loaded-module.ts';
 import type { WasmHostAbout } from '../wasm-hosts/start-wasm-host.ts';
@@ -19,6 +22,7 @@ import { wasmRefusal, wasmResultOf } from './wasm-result.ts';
 
 export interface WasmRunDeps {
   readonly wasm: WasmTools;
+  readonly network?: OperatorNetwork;
   readonly redact?: Pick<Redactor, 'redactStream' | 'redactTerminal'>;
   readonly clock: Clock;
 }
@@ -74,7 +78,7 @@ interface Prepared {
 }
 
 export function createWasmRun(deps: WasmRunDeps): Tool {
-  const { wasm } = deps;
+  const { wasm, network = DEFAULT_OPERATOR_NETWORK } = deps;
   return {
     metadata: METADATA,
     async plan(value, place) {
@@ -93,26 +97,34 @@ export function createWasmRun(deps: WasmRunDeps): Tool {
         name: module.name,
       });
       if (program.kind === 'failed') return wasmRefusal(program);
-      return planOf({ module, program, input });
+      const named = nameNetwork(module.grants.http, network.privateRanges);
+      if (named.kind === 'malformed') return denied(named.message);
+      return planOf({ module, program, input }, { named, network });
     },
     async execute({ plan, run }, context) {
       const { module, program, input } = plan.prepared as Prepared;
       const told = toldOutput(context, { redact: deps.redact, clock: deps.clock, isTerminal: false });
       const startedAt = deps.clock.now();
       const principal = run.caller.actor;
+      const attempts = new Map<string, ConnectionAttempt>();
+      const connecting = {
+        signal: context.signal,
+        onAttempt: (key: string, attempt: ConnectionAttempt) => void attempts.set(key, attempt),
+      };
       const outcome = await wasm.runtime.call(program, {
         principal,
         input: bytesOf(program, input.input),
         args: input.args ?? [],
         fuel: fuelOf(program, input),
         signal: context.signal,
-        answer: (name, body) => answerGuest({ name, body }, { module, principal, wasm, told }),
+        answer: (name, body) => answerGuest({ name, body }, { module, principal, wasm, told, network: connecting }),
       });
       await tellLog(told, outcome);
       return wasmResultOf(outcome, {
         program,
         executor: EXECUTOR,
         module,
+        attempts: [...attempts.values()],
         startedAt,
         endedAt: deps.clock.now(),
         signal: context.signal,
@@ -151,7 +163,12 @@ function denied(message: string): ToolRefusal {
   };
 }
 
-function planOf(prepared: Prepared): ToolPlan {
+interface PlannedNetwork {
+  readonly named: Extract<NamedNetwork, { kind: 'named' }>;
+  readonly network: OperatorNetwork;
+}
+
+function planOf(prepared: Prepared, { named, network }: PlannedNetwork): ToolPlan {
   const { module, program, input } = prepared;
   const { grants } = module;
   const args = argumentsOf(prepared);
@@ -163,7 +180,14 @@ function planOf(prepared: Prepared): ToolPlan {
       ...(grants.http.length > 0 ? (['network'] as const) : []),
       ...(grants.secrets.length > 0 ? (['secrets_read'] as const) : []),
     ],
-    enforced: { ...REACHES_NOTHING, tier: 'A', hosts: grants.http, secrets: grants.secrets },
+    enforced: {
+      ...REACHES_NOTHING,
+      tier: 'A',
+      hosts: named.hosts,
+      registryHosts: named.hosts.filter((host) => network.registryHosts.includes(host)),
+      privateHosts: named.privateHosts,
+      secrets: grants.secrets,
+    },
     declared: { executable: module.name, arguments: [...(input.args ?? [])], hosts: [], paths: [] },
     bind: async () => boundOf(module),
     profile,
