@@ -31,7 +31,8 @@ export const MODULE_LIMITS = ['fuel', 'memory_bytes', 'wall_ms', 'output_bytes',
 export type ModuleLimitName = (typeof MODULE_LIMITS)[number];
 
 const names = z.array(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/)).max(64);
-const hosts = z.array(z.string().regex(/^[a-z0-9.-]{1,253}:[0-9]{1,5}$/)).max(256);
+/** What a host is, is for the grammar of egress to say, when the module is called. */
+const hosts = z.array(z.string().regex(/^[a-z0-9*.:[\],/_-]{1,300}$/)).max(256);
 const place = z.string().regex(/^\/(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*)?$/);
 
 const manifestSchema: z.ZodType<ModuleManifest> = z.strictObject({
