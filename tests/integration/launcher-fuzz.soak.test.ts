@@ -88,7 +88,7 @@ const PLANTED: readonly { readonly file: string; readonly right: string; readonl
   { file: 'request.c', right: 'data_count >= MAX_DATA', wrong: 'data_count > MAX_DATA' },
   { file: 'request.c', right: 'if (item->length < skip)', wrong: 'if (item->length + 1 < skip)' },
   { file: 'request.c', right: 'tag <= ITEM_CWD', wrong: 'tag <= ITEM_WATCH' },
-  { file: 'box-layout.c', right: 'has_dots(at) || in_proc(at)', wrong: 'in_proc(at)' },
+  { file: 'box-layout.c', right: 'has_dots(at) || in_proc(at)', wrong: '(has_dots(at) && in_proc(at))' },
   { file: 'box-layout.c', right: 'at + word->arguments >=', wrong: 'at + word->arguments >' },
   { file: 'request.c', right: 'length != 1 ||', wrong: 'length < 1 ||' },
   { file: 'request.c', right: 'SIGCONT, SIGTSTP}', wrong: 'SIGCONT, SIGSTOP}' },
