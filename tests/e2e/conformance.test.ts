@@ -123,7 +123,7 @@ test.each([[[]], [['jcs']], [['jcs', 'a', 'b']]])('wrong usage is an error: %j',
     stdout: '',
     stderr:
       'error[conformance.usage]: A suite and a directory are needed.\n' +
-      'fix: Run: conformance SUITE DIR, where SUITE is one of jcs, cedar, merkle, wasm-spec.\n',
+      'fix: Run: conformance SUITE DIR, where SUITE is one of jcs, cedar, merkle, wasm-spec, wasi.\n',
   });
 });
 
@@ -132,7 +132,7 @@ test('an unknown suite is an error', async () => {
     exitCode: 2,
     stdout: '',
     stderr:
-      'error[conformance.unknown_suite]: There is no suite of that name.\nfix: Name one of jcs, cedar, merkle, wasm-spec.\n',
+      'error[conformance.unknown_suite]: There is no suite of that name.\nfix: Name one of jcs, cedar, merkle, wasm-spec, wasi.\n',
   });
 });
 

@@ -240,7 +240,7 @@ print(input(), flush=True)`;
 test('wall and idle time end a job, and say which', async () => {
   await using launcher = await openLauncher();
   const wall = launch(launcher, shell('while :; do echo x; sleep 0.01; done', { watch: { wallMs: 200 } }));
-  const idle = launch(launcher, shell('echo once; exec sleep 1000', { watch: { idleMs: 200 } }));
+  const idle = launch(launcher, shell('echo once; exec sleep 1000', { watch: { idleMs: 1000 } }));
   expect(await wall.ended).toMatchObject({ report: { reason: 'wall', started: true } });
   expect(await idle.ended).toMatchObject({ report: { reason: 'idle', started: true } });
   expect(idle.output().toString()).toBe('once\n');

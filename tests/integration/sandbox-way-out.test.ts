@@ -45,7 +45,7 @@ function openSandbox(pool: 'off' | object): Promise<Sandbox> {
 function openGate(from: Sandbox): Promise<Gate> {
   const program = join(place, 'label-gate.mjs');
   copyFileSync(fileURLToPath(new URL('../attack/programs/label-gate.mjs', import.meta.url)), program);
-  return from.openGate({ argv: [process.execPath, program], environment: {} });
+  return from.openGate({ argv: [process.execPath, program], environment: {}, readFrom: [process.execPath] });
 }
 
 const STRICT: Partial<SandboxProfile> = { egress: { mode: 'strict', hosts: ['example.test:80'] } };

@@ -2,6 +2,8 @@
  * Stands for palyrad: owns a sandbox and does what it is told, one JSON line for each order and each event. Started by
  * ../sandboxed.ts as root or as an ordinary user, so that both ways are one.
  */
+
+import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import {
@@ -106,7 +108,8 @@ try {
 
 async function openGate(sandbox: Sandbox): Promise<Gate> {
   const program = fileURLToPath(new URL('label-gate.mjs', import.meta.url));
-  const opened = await sandbox.openGate({ argv: [process.execPath, program], environment: {} });
+  const readFrom = [process.execPath, dirname(program)];
+  const opened = await sandbox.openGate({ argv: [process.execPath, program], environment: {}, readFrom });
   opened.onOutput((bytes) => say({ event: 'gate', text: Buffer.from(bytes).toString() }));
   void opened.ended.then(() => say({ event: 'gate', text: 'ended\n' }));
   return opened;
