@@ -52,6 +52,9 @@ interface OpenFetch {
   failed(error: EgressError): void;
 }
 
+/** Opening and closing a call take it a moment, whatever else it does. */
+const ANSWER_MS = 10_000;
+
 interface LinkDeps {
   readonly logger: Logger;
   readonly clock: Clock;
@@ -73,7 +76,7 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
     for (const question of questions.values()) question.abort();
     for (const call of calls.values()) {
       call.failed(diedError());
-      endOpenAttempts(call, clock.now());
+      for (const attempt of openAttempts(call, clock.now())) hearAttempt(call, attempt);
       call.closed();
     }
     for (const fetch of fetches.values()) fetch.failed(diedError());
@@ -116,6 +119,24 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
     } catch (error) {
       // A fault of whoever listens is not the proxy's.
       logger.error({ error }, 'a connection attempt could not be told');
+    }
+  }
+
+  /** SECURITY: T-39 — a proxy that does not answer is ended, or every call would wait for it beyond its own time. */
+  async function answered<Answer>(promise: Promise<Answer>): Promise<Answer> {
+    const came = new AbortController();
+    const watch = async (): Promise<void> => {
+      await clock.sleep(ANSWER_MS, came.signal);
+      if (came.signal.aborted) return;
+      logger.error({ ms: ANSWER_MS }, 'the egress proxy does not answer and is ended');
+      die();
+      void gate.close();
+    };
+    watch().catch(() => undefined);
+    try {
+      return await promise;
+    } finally {
+      came.abort('answered');
     }
   }
 
@@ -181,9 +202,9 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
 
   return {
     gate,
-    open: (order, call) => {
-      if (isGone) return Promise.reject(diedError());
-      return openCall(order, call);
+    async open(order, call) {
+      if (isGone) throw diedError();
+      return answered(openCall(order, call));
     },
     fetch(label, order, { body = new Uint8Array(), signal }) {
       if (isGone) return Promise.reject(diedError());
@@ -216,6 +237,8 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
   function openCall(order: CallOrder, call: EgressCall): Promise<OpenedEgress<Gate>> {
     const { label } = order;
     if (calls.has(label)) return Promise.reject(new EgressError('egress.bad_call', 'This label is taken.'));
+    // Before the label is taken: one that is too long is nobody's.
+    const asked = jsonFrame({ say: 'open', call: order });
     const attempts = new Map<number, ConnectionAttempt>();
     const list = (): readonly ConnectionAttempt[] =>
       [...attempts.values()].toSorted((one, other) => one.number - other.number);
@@ -223,7 +246,7 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
     return new Promise((resolve, reject) => {
       const close = async (): Promise<readonly ConnectionAttempt[]> => {
         if (calls.has(label)) say({ say: 'close', label });
-        await over.promise;
+        await answered(over.promise);
         return list();
       };
       calls.set(label, {
@@ -239,23 +262,19 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
           over.resolve();
         },
       });
-      say({ say: 'open', call: order });
+      gate.write(asked).catch(() => {});
     });
   }
 }
 
 /** What was under way when the proxy died ended then, and nobody knows more about it. */
-function endOpenAttempts({ attempts, call }: OpenCall, now: number): void {
-  for (const attempt of attempts.values()) {
-    if (attempt.endedAt !== undefined) continue;
-    const ended = {
-      ...attempt,
-      endedAt: now,
-      denial: denial('egress.not_reached', attempt, { detail: 'the proxy ended' }),
-    };
-    attempts.set(attempt.number, ended);
-    call.onAttempt?.(ended);
-  }
+function openAttempts({ attempts }: OpenCall, now: number): readonly ConnectionAttempt[] {
+  const open = [...attempts.values()].filter(({ endedAt }) => endedAt === undefined);
+  return open.map((attempt) => ({
+    ...attempt,
+    endedAt: now,
+    denial: denial('egress.not_reached', attempt, { detail: 'the proxy ended' }),
+  }));
 }
 
 function refusal(target: Target): AskAnswer {

@@ -93,3 +93,10 @@ test.each([
 ])('%j is no exception', (text) => {
   expect(() => createPrivateRanges([text])).toThrow(expect.objectContaining({ code: 'egress.bad_range' }));
 });
+
+test('a network that holds the clouds’ metadata does not open it by the IPv6 spelling of its address either', () => {
+  const ranges = createPrivateRanges(['169.254.0.0/16', '100.64.0.0/10']);
+  const spellings = ['169.254.169.254', '::ffff:169.254.169.254', '::ffff:100.100.100.200'];
+  expect(spellings.map((address) => ranges.allows(address, 80))).toEqual([false, false, false]);
+  expect(ranges.allows('169.254.1.1', 80)).toBe(true);
+});

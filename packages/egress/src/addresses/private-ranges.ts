@@ -24,7 +24,8 @@ export function createPrivateRanges(texts: readonly string[]): PrivateRanges {
     allows(address, port) {
       if (exact.has(`${address} ${port}`)) return true;
       // SECURITY: T-23 — a network that happens to hold the clouds' metadata does not open it: that takes address and port.
-      if (classifyAddress(address) === 'metadata') return false;
+      // Nor does its IPv6 spelling, which BlockList would compare as the IPv4 address in it: names have no use for one.
+      if (['metadata', 'mapped'].includes(classifyAddress(address))) return false;
       return networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6');
     },
   };

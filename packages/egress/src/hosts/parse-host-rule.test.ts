@@ -39,6 +39,9 @@ test.each([
   ['*.co.uk', 'egress.public_suffix'],
   ['*.github.io', 'egress.public_suffix'],
   ['*.s3.amazonaws.com', 'egress.public_suffix'],
+  // Wildcards of the list: each name below is a public suffix, although this is none.
+  ['*.compute.amazonaws.com', 'egress.public_suffix'],
+  ['*.kawasaki.jp', 'egress.public_suffix'],
   ['*.test', 'egress.public_suffix'],
   ['*.localhost', 'egress.public_suffix'],
   ['*.192.0.2.1', 'egress.bad_rule'],

@@ -40,6 +40,7 @@ export function readClientHello(bytes: Buffer): HelloReading {
 function handshakeOf(bytes: Buffer): { readonly message: Buffer; readonly length: number } | 'more' | 'malformed' {
   const parts: Buffer[] = [];
   let have = 0;
+  let wanted: number | undefined;
   for (let at = 0; ; ) {
     if (bytes.length - at < 5) return bytes.length > HELLO_BYTES ? 'malformed' : 'more';
     const length = bytes.readUInt16BE(at + 3);
@@ -50,15 +51,20 @@ function handshakeOf(bytes: Buffer): { readonly message: Buffer; readonly length
     have += part.length;
     at += 5 + length;
     if (have >= 4) {
-      const all = Buffer.concat(parts);
-      if (all[0] !== CLIENT_HELLO) return 'malformed';
-      const wanted = all.readUIntBE(1, 3);
-      if (wanted > HELLO_BYTES) return 'malformed';
-      if (have > wanted + 4) return 'malformed';
-      if (have === wanted + 4) return part.length < length ? 'malformed' : { message: all.subarray(4), length: at };
+      // SECURITY: T-39 — put together once: a hello in records of one byte would keep everybody's connections waiting.
+      wanted ??= lengthOf(Buffer.concat(parts));
+      if (wanted === undefined || have > wanted + 4) return 'malformed';
+      if (have === wanted + 4) {
+        return part.length < length ? 'malformed' : { message: Buffer.concat(parts).subarray(4), length: at };
+      }
     }
     if (part.length < length) return 'more';
   }
+}
+
+function lengthOf(start: Buffer): number | undefined {
+  const length = start.readUIntBE(1, 3);
+  return start[0] === CLIENT_HELLO && length <= HELLO_BYTES ? length : undefined;
 }
 
 interface HelloName {

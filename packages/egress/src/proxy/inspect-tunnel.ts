@@ -59,7 +59,8 @@ function textStart(bytes: Buffer): TunnelStart | undefined {
   const text = bytes.toString('latin1', 0, FIRST_LINE_BYTES).replace(/^[\r\n\t ]+/, '');
   const line = /^[^\r\n]*(?=[\r\n])/.exec(text)?.[0];
   if (line !== undefined) return { kind: /\s*HTTP\/[0-9]/i.test(line) ? 'http' : 'other', bytes };
-  const isText = /^[\t -~\x80-\xff]*$/.test(text);
+  // A method and a blank: whatever stands in such a line, some server takes it for a request.
+  const isText = /^[\t -~\x80-\xff]*$/.test(text) || /^[A-Za-z]{1,32}[\t ]/.test(text);
   if (!isText) return { kind: 'other', bytes };
   return bytes.length > FIRST_LINE_BYTES ? { kind: 'malformed' } : undefined;
 }

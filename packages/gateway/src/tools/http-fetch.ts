@@ -126,8 +126,12 @@ export function createHttpFetch({ egress, network = DEFAULT_OPERATOR_NETWORK, cl
         const ran = { ...builtInFacts(startedAt, clock.now()), ...attestedUse(use) };
         return resultOf(result, { ran, told: toldUse(use), isTimeOver: timeIsOver(signal), isStopped: signal.aborted });
       } catch (error) {
-        if (attempts.size > 0) throw error;
         const { code, message, fix } = describeError(error);
+        if (attempts.size > 0) {
+          // SECURITY: T-32 — what it connected to is on record, whatever became of it.
+          const use = attestedUse({ attempts: [...attempts.values()] });
+          return { kind: 'unknown_outcome', code, message, ran: { ...builtInFacts(startedAt, clock.now()), ...use } };
+        }
         return { kind: 'refused', code, message, fix };
       }
     },
