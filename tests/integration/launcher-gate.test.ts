@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { realpathSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { LaunchPlan } from '../../packages/sandbox/src/launch-plan.ts';
 import { encodeGate, encodeRequest, encodeWord } from '../../packages/sandbox/src/launcher/encode-request.ts';
@@ -24,9 +25,12 @@ const box = (argv: readonly [string, ...string[]]): LaunchPlan =>
     listener: true,
   });
 
+/** Root hands Node over: the checkout may lie where the gate's user cannot go. */
 const ofGate = (script: string): Buffer => {
   const { tool, identity } = barePlan([process.execPath, '-e', script]);
-  return encodeGate({ tool: { ...tool, environment: ['NODE_CHANNEL_FD=7'] }, identity, staged: [] });
+  const node = { name: 'gate-0', source: realpathSync(process.execPath), readOnly: true, idmap: false };
+  const [path, staged] = identity === undefined ? [tool.path, []] : ['/run/palyra/gate-0', [node]];
+  return encodeGate({ tool: { ...tool, path, environment: ['NODE_CHANNEL_FD=7'] }, identity, staged });
 };
 
 const SAYS_LABELS = `process.on('message', ({ label }, server) => {

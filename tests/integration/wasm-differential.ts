@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { engine, instrument, type Meter, openMeter, type WasmInstance } from '@palyra/wasm';
+import { engine, instrument, type Meter, openMeter, RESERVED_PREFIX, type WasmInstance } from '@palyra/wasm';
 
 /** Everything that can be seen of one run of a module: each call in turn, what the host was told, and what is left in memory. */
 export interface Observed {
@@ -102,7 +102,9 @@ function shown(value: unknown): string {
 }
 
 function memoryDigest(exports: WasmInstance['exports']): string {
-  const memories = Object.values(exports).filter((value) => value instanceof engine.Memory);
+  // The guest's own names: the meter exports the memory a second time.
+  const own = Object.entries(exports).filter(([name]) => !name.startsWith(RESERVED_PREFIX));
+  const memories = own.map(([, value]) => value).filter((value) => value instanceof engine.Memory);
   const hash = createHash('sha256');
   for (const { buffer } of memories) hash.update(new Uint8Array(buffer));
   return hash.digest('hex');
