@@ -34,8 +34,8 @@ function project({ name, include, exclude = [], timeoutMs, globalSetup, runsIn, 
 export default defineConfig({
   test: {
     projects: SUITES.map(project),
-    // Many tests wait for processes; vitest would leave one core of two idle.
-    maxWorkers: '100%',
+    // Many tests wait for processes, so two cores take a third file; vitest alone would leave one of them idle.
+    maxWorkers: 3,
     sequence: { sequencer: LongFirst },
   },
 });
