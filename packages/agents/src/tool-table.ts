@@ -48,7 +48,7 @@ export function readAct({ tool, input, cwd }: ToolQuestion, { tools, upstreamOf 
     case 'patch': {
       const patch = input[shape.patch];
       const paths = typeof patch === 'string' ? pathsInPatch(patch) : [];
-      return paths.length === 0
+      return paths.length === 0 || !paths.every(isPlainPath)
         ? { kind: 'unknown' }
         : { kind: 'write', paths: paths.map((path) => resolve(cwd, path)) };
     }
@@ -64,7 +64,8 @@ export function readAct({ tool, input, cwd }: ToolQuestion, { tools, upstreamOf 
 /** `mcp__SERVER__TOOL`, as most of them write it. */
 export function doubleUnderscored(name: string): ReturnType<Reading['upstreamOf']> {
   const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(name) ?? [];
-  return server === undefined || tool === undefined ? undefined : { server, tool };
+  // SECURITY: T-38 — `palyra__evil` is a server's name as well: where it ends is not known, so it is not ours.
+  return server === undefined || tool === undefined || tool.includes('__') ? undefined : { server, tool };
 }
 
 function shellOf(shape: Extract<ToolShape, { act: 'shell' }>, input: JsonObject, cwd: string): AgentAct {
@@ -93,10 +94,16 @@ function pathsOf(
   });
   if (named.length === 0) return mayBeAbsent === true ? { kind: act, paths: [cwd] } : { kind: 'unknown' };
   // SECURITY: T-57 — a field that is no path here may be one to the agent: then it is not known what it would do.
-  if (!named.every((path): path is string => typeof path === 'string' && path !== '' && !path.includes('\0'))) {
+  if (!named.every((path): path is string => typeof path === 'string' && isPlainPath(path))) {
     return { kind: 'unknown' };
   }
   return { kind: act, paths: named.map((path) => resolve(cwd, path)) };
+}
+
+/** SECURITY: T-14 — agents trim and expand `~`, and `link/..` is not where it seems: only what all read alike is read. */
+function isPlainPath(path: string): boolean {
+  const goesBack = /(?:^|\/)(?!\.{1,2}(?:\/|$))[^/]+\/+(?:\.\/+)*\.\.(?:\/|$)/.test(path);
+  return path !== '' && path === path.trim() && !path.startsWith('~') && !path.includes('\0') && !goesBack;
 }
 
 const NAMED_IN_PATCH = /^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/;

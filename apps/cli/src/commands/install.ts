@@ -60,13 +60,15 @@ interface PlannedFile {
   readonly path: string;
   readonly before: string | undefined;
   readonly after: string;
+  /** `before` with nothing of ours in it; undefined: no file. */
+  readonly without: string | undefined;
 }
 
 function planEdit(edit: FileEdit, context: CommandContext): PlannedFile {
   const path = join(context.userHome(), edit.path);
   const before = readSettings(path);
   try {
-    return { path, before, after: edit.add(before) };
+    return { path, before, after: edit.add(before), without: before === undefined ? before : edit.remove(before) };
   } catch (error) {
     if (!(error instanceof AgentsError)) throw error;
     throw new CliError('cli.unknown_format', `${visibleText(path)} was left alone. ${error.message}`, {
@@ -78,10 +80,12 @@ function planEdit(edit: FileEdit, context: CommandContext): PlannedFile {
 
 function apply(home: HomeLayout, client: string, planned: readonly PlannedFile[]): void {
   const known = readRecord(home, client);
-  const files = planned.map(({ path, before, after }): RecordedFile => {
+  const files = planned.map(({ path, before, after, without }): RecordedFile => {
     const earlier = known?.files.find((file) => file.path === path);
     // Twice in a row: what was there before the first is what comes back.
     if (earlier !== undefined && earlier.after === before) return { ...earlier, after };
+    // Changed since: an entry of ours that is in it must not come back with the rest.
+    if (earlier !== undefined) return { ...earlier, before: without ?? null, after };
     return { path, before: before ?? null, after, made: [] };
   });
   writeRecord(home, { client, files });
