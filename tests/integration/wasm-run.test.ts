@@ -26,6 +26,14 @@ const KEEPER = {
     (call $packed (i32.const 64) (local.get $got))`,
 };
 
+/** Emits its input twice, and answers with it. */
+const NOISY = {
+  imports: '(import "palyra" "emit" (func $emit (param i64 i32 i32) (result i32)))',
+  call: `(drop (call $emit (local.get $h) (local.get $p) (local.get $n)))
+    (drop (call $emit (local.get $h) (local.get $p) (local.get $n)))
+    (call $packed (local.get $p) (local.get $n))`,
+};
+
 type Added = Partial<Pick<Parameters<typeof addModule>[1], 'grants' | 'limits'>>;
 
 function install({ home }: DaemonHouse, name: string, [bytes, { grants = {}, limits = {} }]: [Uint8Array, Added]) {
@@ -63,6 +71,7 @@ test('a module is called through the pipeline: decided, run in Tier A, attested'
   await install(house, 'echo', [echo, {}]);
   await install(house, 'spin', [spin, { limits: { fuel: 5_000_000 } }]);
   await install(house, 'keeper', [await guest(KEEPER), { grants: { kv: true, emit: true } }]);
+  await install(house, 'noisy', [await guest(NOISY), { grants: { emit: true }, limits: { output_bytes: 12 } }]);
   await install(house, 'caller', [echo, { grants: { http: ['*.com:443'] } }]);
   await install(house, 'secretive', [echo, { grants: { secrets: ['token'] } }]);
   await install(house, 'swapped', [echo, {}]);
@@ -101,6 +110,12 @@ test('a module is called through the pipeline: decided, run in Tier A, attested'
   expect(kept.outcome.output).toMatchObject({ output: { n: 1 }, host_calls: 5 });
   expect(kept.attested).toMatchObject({ sandbox: { asked: ['emit=0', 'kv_get=0', 'kv_put=0'] } });
   expect(heard.join('')).toMatch(/stdout: \{"n":2\}\n.*stderr: info \{"n":2\}/s);
+
+  // T-26: what is emitted counts as output; what is beyond is refused, and heard by nobody.
+  heard.length = 0;
+  const noisy = await call({ module: 'noisy', input: { n: 3 } }, hear);
+  expect(noisy.attested).toMatchObject({ sandbox: { asked: ['emit=0', 'emit=-2'] }, resources: { host_calls: 2 } });
+  expect(heard).toEqual(['stdout: {"n":3}\n']);
 
   for (const [why, input, code] of REFUSED) {
     const refused = await call(input);

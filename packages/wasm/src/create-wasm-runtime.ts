@@ -3,10 +3,11 @@ import { type Clock, type Sha256Hex, sha256Hex, sha256OfJson } from '@palyra/pri
 import { checkGuest, type GuestAbi } from './check-guest.ts';
 import { describeModule } from './describe-module.ts';
 import { ANSWER, type AskedFunction, type GuestSettings } from './host/messages.ts';
-import { createHostLanes, DEFAULT_LANE_LIMITS, type LaneEnd, type LaneLimits, type LaneOrder } from './host-lanes.ts';
+import { createHostLanes, type LaneEnd, type LaneOrder } from './host-lanes.ts';
 import type { StartHost } from './host-process.ts';
 import type { HostAnswer, HostSession } from './host-session.ts';
 import type { InstrumentResult } from './instrument.ts';
+import { DEFAULT_LANE_LIMITS, type LaneLimits } from './lane-limits.ts';
 import type { ModuleLimits } from './limits.ts';
 import { DEFAULT_STACK_SLOTS } from './meter.ts';
 import { outcomeOf } from './outcome-of.ts';
@@ -74,18 +75,26 @@ export function createWasmRuntime<About>(deps: WasmRuntimeDeps<About>): WasmRunt
   const limits = { ...DEFAULT_WASM_LIMITS, ...deps.limits };
   const lanes = createHostLanes({ startHost, clock, limits: { ...DEFAULT_LANE_LIMITS, ...deps.lanes } });
   const handles = createHandles();
+  /** What metering took, until the first call of it has paid. */
+  const metering = new WeakMap<PreparedProgram, number>();
   return {
     hosts: lanes.size,
     close: () => lanes.close(),
     async prepare(program) {
       if (!enabled) return failedBefore('disabled', undefined, 'Set `enabled` of [wasm_runtime] in palyra.toml.');
-      return prepare(program, { limits: { ...limits, ...program.limits }, deps });
+      const began = clock.now();
+      const prepared = await prepare(program, { limits: { ...limits, ...program.limits }, deps });
+      if (prepared.kind === 'prepared') metering.set(prepared, Math.max(0, clock.now() - began));
+      return prepared;
     },
     call(program, call) {
       if (!enabled) return Promise.resolve(failedBefore('disabled'));
       const order = orderOf(program, call.principal);
       const fuel = Math.min(call.fuel ?? program.limits.fuel, program.limits.fuel);
-      return new Promise((resolve) => runOne(order, { program, call, fuel, handle: handles(), lanes, clock, resolve }));
+      const budgetMs = program.limits.wallMs - (metering.get(program) ?? 0);
+      metering.delete(program);
+      const given = { program, call, fuel, budgetMs, handle: handles(), lanes, clock };
+      return new Promise((resolve) => runOne(order, { ...given, resolve }));
     },
   };
 }
@@ -170,6 +179,7 @@ interface One<About> {
   readonly program: PreparedProgram;
   readonly call: WasmCall;
   readonly fuel: number;
+  readonly budgetMs: number;
   readonly handle: bigint;
   readonly lanes: ReturnType<typeof createHostLanes<About>>;
   readonly clock: Clock;
@@ -177,11 +187,12 @@ interface One<About> {
 }
 
 function runOne<About>(order: LaneOrder, one: One<About>): void {
-  const { program, call, fuel, handle, clock } = one;
+  const { program, call, fuel, handle, budgetMs, clock } = one;
   const { limits, functions } = program;
   const asked: { function: string; status: number }[] = [];
   let session: HostSession<About> | undefined;
   let begunAt: number | undefined;
+  let leftMs = budgetMs;
   let why: 'late' | 'cancelled' | undefined;
   let timer: NodeJS.Timeout | undefined;
   const over = new AbortController();
@@ -201,7 +212,9 @@ function runOne<About>(order: LaneOrder, one: One<About>): void {
     over.abort();
     call.signal?.removeEventListener('abort', cancel);
     const wallMs = begunAt === undefined ? 0 : Math.max(0, clock.now() - begunAt);
-    const spent = { ...NOTHING_SPENT, asked, wallMs };
+    // An answer that comes later changes nothing in it.
+    const done = asked.map((each) => ({ ...each }));
+    const spent = { ...NOTHING_SPENT, hostCalls: asked.length, asked: done, wallMs };
     one.resolve(outcomeOf(how, { fuel, why: why ?? (call.signal?.aborted ? 'cancelled' : undefined), spent, session }));
   };
   if (call.signal?.aborted === true) {
@@ -213,11 +226,16 @@ function runOne<About>(order: LaneOrder, one: One<About>): void {
     fuel: BigInt(fuel),
     args: call.args ?? [],
     input: call.input,
-    given: (host) => (session = host),
+    since: clock.now(),
+    budgetMs,
+    given(host, left) {
+      session = host;
+      leftMs = left;
+    },
     begun() {
       begunAt = clock.now();
       if (why === 'cancelled') endHost('cancelled');
-      else timer = setTimeout(() => endHost('late'), limits.wallMs).unref();
+      else timer = setTimeout(() => endHost('late'), leftMs).unref();
     },
     async answer({ function: name, body }) {
       // SECURITY: T-27, T-56 — the host that asks is not believed: what was not granted, or is too much, ends it.

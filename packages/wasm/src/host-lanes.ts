@@ -2,30 +2,7 @@ import type { Clock } from '@palyra/primitives';
 import type { GuestSettings } from './host/messages.ts';
 import type { StartHost } from './host-process.ts';
 import { type HostedCall, type HostSession, type OpenedSession, openSession } from './host-session.ts';
-
-export interface LaneLimits {
-  /** Host processes at once, whoever they are for. */
-  readonly hosts: number;
-  /** Of one principal and module. */
-  readonly hostsOfOne: number;
-  /** Calls of all that wait for a host. */
-  readonly waiting: number;
-  /** After so many calls a host is replaced. */
-  readonly callsPerHost: number;
-  /** And after so many bytes that it has said: the sandbox keeps what a command says for as long as it runs. */
-  readonly saidBytes: number;
-  /** How long one without a call is kept. */
-  readonly idleMs: number;
-}
-
-export const DEFAULT_LANE_LIMITS: LaneLimits = {
-  hosts: 4,
-  hostsOfOne: 2,
-  waiting: 10_000,
-  callsPerHost: 100_000,
-  saidBytes: 32 * 1024 * 1024,
-  idleMs: 60_000,
-};
+import type { LaneLimits } from './lane-limits.ts';
 
 /** What hosts are kept apart by, and what each is given. */
 export interface LaneOrder {
@@ -34,15 +11,19 @@ export interface LaneOrder {
   readonly module: Uint8Array;
   readonly settings: GuestSettings;
   readonly memoryBytes: number;
-  /** For starting a host and compiling in it. */
+  /** Of each of its calls: none waits for the start of one that may take longer. */
   readonly wallMs: number;
   /** Whether a call may be given to a host that still has one: not when the guest can ask palyrad anything. */
   readonly isQueued: boolean;
 }
 
 export interface LaneCall<About> extends Omit<HostedCall, 'ended'> {
-  /** Which host it has. */
-  given(session: HostSession<About>): void;
+  /** When it came. */
+  readonly since: number;
+  /** Of its time, what is left for the start of a host and for itself. Waiting for others is not in it. */
+  readonly budgetMs: number;
+  /** Which host it has, and how long. */
+  given(session: HostSession<About>, leftMs: number): void;
   ended(how: LaneEnd): void;
 }
 
@@ -73,6 +54,8 @@ interface Lane<About> {
 
 /** Calls that one host has at a time, when they may queue: enough to hide the way there and back. */
 const MOST_QUEUED = 16;
+/** For which a lane keeps its only host, so that hosts do not only start. */
+const TURN_MS = 1_000;
 
 export interface HostLanesDeps<About> {
   readonly startHost: StartHost<About>;
@@ -85,6 +68,9 @@ export function createHostLanes<About>({ startHost, limits, clock }: HostLanesDe
   const ending = new Set<Promise<unknown>>();
   /** Since when they rest; those that have longest come first. */
   const idle = new Map<HostSession<About>, number>();
+  /** Those that end after the calls that they have: their places are for lanes without a host. */
+  const retiring = new Set<HostSession<About>>();
+  const starts = new WeakMap<HostSession<About>, { readonly began: number; readonly opened: number }>();
   let isSweeping = false;
   const stop = new AbortController();
   let waiting = 0;
@@ -99,10 +85,13 @@ export function createHostLanes<About>({ startHost, limits, clock }: HostLanesDe
     lane.sessions.delete(session);
     idle.delete(session);
     void track(session.end());
-    if (lane.sessions.size + lane.starting + lane.queue.length === 0) lanes.delete(lane.order.key);
+    const { key } = lane.order;
+    // Who gave a place up is the last to get one.
+    if (retiring.delete(session) && lanes.delete(key)) lanes.set(key, lane);
+    if (lane.sessions.size + lane.starting + lane.queue.length === 0) lanes.delete(key);
   };
-  const isWornOut = ({ served, said }: HostSession<About>): boolean =>
-    served >= limits.callsPerHost || said >= limits.saidBytes;
+  const isWornOut = (session: HostSession<About>): boolean =>
+    retiring.has(session) || session.served >= limits.callsPerHost || session.said >= limits.saidBytes;
   const rest = (session: HostSession<About>): void => {
     idle.delete(session);
     idle.set(session, clock.now());
@@ -136,12 +125,38 @@ export function createHostLanes<About>({ startHost, limits, clock }: HostLanesDe
     dismiss(lane, session);
     return true;
   };
+  /** SECURITY: T-26 — who keeps hosts busy does not keep others from having one: who has most gives one up. */
+  const claim = (): boolean => {
+    const all = [...lanes.values()];
+    if (retiring.size >= all.filter(isWithout).length) return false;
+    const staying = ({ sessions }: Lane<About>) => [...sessions].filter((each) => each.isAlive && !retiring.has(each));
+    const richest = all.reduce((most, lane) => (staying(lane).length > staying(most).length ? lane : most));
+    const [session, second] = staying(richest);
+    if (session === undefined) return false;
+    const { opened } = starts.get(session) ?? { opened: 0 };
+    if (second === undefined && clock.now() - opened < TURN_MS) return false;
+    retiring.add(session);
+    if (session.inFlight > 0) return false;
+    dismiss(richest, session);
+    return true;
+  };
+  const leftOf = ({ since, budgetMs }: LaneCall<About>, session: HostSession<About>): number => {
+    const { began, opened } = starts.get(session) ?? { began: 0, opened: 0 };
+    return budgetMs - Math.max(0, opened - Math.max(began, since));
+  };
   const hand = (lane: Lane<About>, session: HostSession<About>): void => {
     const call = lane.queue.shift();
     if (call === undefined) return;
     waiting -= 1;
     idle.delete(session);
-    call.given(session);
+    const leftMs = leftOf(call, session);
+    // SECURITY: T-26 — starting and compiling are of its time: what has none left is not begun.
+    if (leftMs <= 0) {
+      if (session.inFlight === 0) rest(session);
+      call.ended({ kind: 'slow_start' });
+      return;
+    }
+    call.given(session, leftMs);
     session.send({
       ...call,
       ended(how) {
@@ -165,7 +180,9 @@ export function createHostLanes<About>({ startHost, limits, clock }: HostLanesDe
     const { order } = lane;
     lane.starting += 1;
     const slow = new AbortController();
-    clock.sleep(order.wallMs, slow.signal).then(
+    const began = clock.now();
+    const longest = lane.queue.reduce((most, { budgetMs }) => Math.max(most, budgetMs), 0);
+    clock.sleep(longest, slow.signal).then(
       () => slow.abort('slow'),
       () => undefined,
     );
@@ -181,6 +198,7 @@ export function createHostLanes<About>({ startHost, limits, clock }: HostLanesDe
     lane.isFull = opened.kind !== 'open';
     if (opened.kind === 'open' && !stop.signal.aborted) {
       lane.sessions.add(opened.session);
+      starts.set(opened.session, { began, opened: clock.now() });
       if (lane.queue.length === 0) rest(opened.session);
     } else if (opened.kind === 'open') void track(opened.session.end());
     else if (lane.sessions.size + lane.starting === 0) giveUp(lane, isSlow ? { kind: 'slow_start' } : asEnd(opened));
@@ -191,6 +209,7 @@ export function createHostLanes<About>({ startHost, limits, clock }: HostLanesDe
       if (session.isAlive) continue;
       lane.sessions.delete(session);
       idle.delete(session);
+      retiring.delete(session);
     }
     pumpAll(lane);
   };
@@ -211,11 +230,13 @@ export function createHostLanes<About>({ startHost, limits, clock }: HostLanesDe
       hand(lane, free);
     }
     if (lane.queue.length === 0 || lane.starting >= lane.queue.length) return;
-    if (!canGrow || (size() >= limits.hosts && !makeRoom())) return;
-    void track(start(lane));
+    if (!canGrow) return;
+    if (size() < limits.hosts || makeRoom() || (isWithout(lane) && claim())) void track(start(lane));
   };
-  /** This one first: it is the one that changed. */
+  /** Those without a host first, then this one: it is the one that changed. */
   const pumpAll = (first: Lane<About>): void => {
+    const others = waiting > first.queue.length ? [...lanes.values()] : [];
+    for (const lane of others) if (isWithout(lane)) pump(lane);
     pump(first);
     if (waiting === first.queue.length) return;
     for (const lane of lanes.values()) if (lane !== first && lane.queue.length > 0) pump(lane);
@@ -252,6 +273,10 @@ export function createHostLanes<About>({ startHost, limits, clock }: HostLanesDe
       await Promise.allSettled(ending);
     },
   };
+}
+
+function isWithout({ queue, sessions, starting }: Lane<unknown>): boolean {
+  return queue.length > 0 && sessions.size + starting === 0;
 }
 
 function leastBusy<About>(

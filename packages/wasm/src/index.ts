@@ -30,7 +30,6 @@ export {
 export { GUEST_STACK_MIB } from './host/guest-stack.ts';
 export { ANSWER, type AskedFunction, type GrantedEntry, type GrantedPrefix } from './host/messages.ts';
 export { FUEL_EXPORT, RESERVED_PREFIX, STACK_EXPORT, START_EXPORT } from './host/meter-names.ts';
-export { DEFAULT_LANE_LIMITS, type LaneLimits } from './host-lanes.ts';
 export type { HostEnd, HostOrder, HostProcess, StartedHost, StartHost } from './host-process.ts';
 export { hostProgramUrl } from './host-program-url.ts';
 export type { HostAnswer } from './host-session.ts';
@@ -43,6 +42,7 @@ export {
 } from './instrument.ts';
 export { createInstrumenter, type Instrumenter } from './instrument-off-loop.ts';
 export { createInstrumentedCache, type InstrumentedCache, type InstrumentedCacheDeps } from './instrumented-cache.ts';
+export { DEFAULT_LANE_LIMITS, type LaneLimits } from './lane-limits.ts';
 export { completeLimits, DEFAULT_LIMITS, type ModuleLimits } from './limits.ts';
 export {
   DEFAULT_STACK_SLOTS,

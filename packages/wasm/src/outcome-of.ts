@@ -46,7 +46,8 @@ function ofResult<About>(
   const all = {
     ...spent,
     fuelUsed: Number(result.fuelUsed),
-    hostCalls: result.hostCalls,
+    // SECURITY: T-56 — what palyrad answered counts, whatever the host says.
+    hostCalls: Math.max(result.hostCalls, spent.asked.length),
     memoryPages: result.memoryPages,
     reused: result.reused,
     log: Uint8Array.from(result.log),

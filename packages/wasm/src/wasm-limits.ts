@@ -5,7 +5,7 @@ export interface WasmLimits {
   /** Pages of 64 KiB. */
   readonly memoryPages: number;
   readonly tableElements: number;
-  /** From when it has a host to itself, compiling included. */
+  /** Metering, starting its host and compiling included; waiting for other calls is not. */
   readonly wallMs: number;
   readonly outputBytes: number;
   /** What is beyond is left out. */

@@ -22,8 +22,7 @@ export const status: CommandDefinition = {
 };
 
 const SEPARATIONS: Readonly<Record<string, string>> = {
-  personal:
-    'one user for operator, palyrad and agents: an agent outside the box could read your keys (use palyra wrap)',
+  personal: 'one user for operator, palyrad and agents: an agent outside the box could read your keys',
   service: 'palyrad has a user of its own: keys, journal and policies are out of the agents’ reach',
   remote: 'approvals come from another device',
 };

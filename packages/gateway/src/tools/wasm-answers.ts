@@ -33,6 +33,8 @@ export interface Answering {
   readonly principal: string;
   readonly wasm: WasmTools;
   readonly told: ToldOutput;
+  /** What it may still emit, in bytes. */
+  readonly emitting: { left: number };
   /** For what it connects to. */
   readonly network: Pick<FetchGrant, 'signal' | 'onAttempt'>;
 }
@@ -45,7 +47,7 @@ export interface Question {
 /** Under the grants of its module, which `wasm` has compared already. Throws what the database throws. */
 export async function answerGuest(
   { name, body }: Question,
-  { module, principal, wasm, told, network }: Answering,
+  { module, principal, wasm, told, emitting, network }: Answering,
 ): Promise<HostAnswer> {
   const keys = wasmKeysOf(wasm.database, { principal, module: module.name });
   switch (name) {
@@ -63,7 +65,11 @@ export async function answerGuest(
     case 'emit': {
       const event = requestOf(body);
       if (event === undefined) return refused('An event is a JSON object.');
-      await told.take('stdout', Buffer.from(`${canonicalJson(event)}\n`));
+      const line = Buffer.from(`${canonicalJson(event)}\n`);
+      // SECURITY: T-26 — events are output: all of a call are within its limit, and what is beyond is told to nobody.
+      if (line.length > emitting.left) return refused('It emits more than it may put out.');
+      emitting.left -= line.length;
+      await told.take('stdout', line);
       return { status: 0, body: Buffer.alloc(0) };
     }
     case 'http_request': {

@@ -107,6 +107,7 @@ export function createWasmRun(deps: WasmRunDeps): Tool {
       const startedAt = deps.clock.now();
       const principal = run.caller.actor;
       const attempts = new Map<string, ConnectionAttempt>();
+      const answering = { module, principal, wasm, told, emitting: { left: program.limits.outputBytes } };
       const connecting = {
         signal: context.signal,
         onAttempt: (key: string, attempt: ConnectionAttempt) => void attempts.set(key, attempt),
@@ -118,8 +119,8 @@ export function createWasmRun(deps: WasmRunDeps): Tool {
         fuel: fuelOf(program, input),
         signal: context.signal,
         answer: (name, body, over) => {
-          const network = { ...connecting, signal: AbortSignal.any([context.signal, over]) };
-          return answerGuest({ name, body }, { module, principal, wasm, told, network });
+          const until = AbortSignal.any([context.signal, over]);
+          return answerGuest({ name, body }, { ...answering, network: { ...connecting, signal: until } });
         },
       });
       await tellLog(told, outcome);
