@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from '@palyra/primitives';
 import type { AgentEvent } from './agent-event.ts';
+import { AgentsError } from './agents-error.ts';
 import { directoryOf, objectOf, optionalText, textOf } from './read-fields.ts';
 import { type Reading, readAct } from './tool-table.ts';
 
@@ -49,7 +50,10 @@ export function readHookMessage(message: JsonObject, layout: MessageLayout): Age
   const { names, events } = layout;
   const event = textOf(message, names.event);
   if (event === events.sessionEnd) return { kind: 'session_ended', session: textOf(message, names.session) };
-  if (event !== events.before && event !== events.after && event !== events.failed) return { kind: 'other' };
+  if (event !== events.before && event !== events.after && event !== events.failed) {
+    // SECURITY: T-58 — our hook is entered for those alone: another name is another format, and may be one before a tool.
+    throw new AgentsError('agents.bad_event', 'What the hook says is of no event that it was installed for.');
+  }
   const tool = textOf(message, 'tool_name');
   const input = objectOf(message, 'tool_input');
   if (tool === CANARY_TOOL) return { kind: 'canary', nonce: textOf(input, 'nonce') };

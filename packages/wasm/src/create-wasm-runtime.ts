@@ -46,7 +46,7 @@ export interface WasmCall {
   readonly fuel?: number;
   readonly signal?: AbortSignal;
   /** Answers host calls that are granted and leave the host; one that throws is answered with `failed`. */
-  answer?(name: AskedFunction, body: Buffer): Promise<HostAnswer>;
+  answer?(name: AskedFunction, body: Buffer, over: AbortSignal): Promise<HostAnswer>;
 }
 
 export interface WasmRuntime<About> {
@@ -184,6 +184,7 @@ function runOne<About>(order: LaneOrder, one: One<About>): void {
   let begunAt: number | undefined;
   let why: 'late' | 'cancelled' | undefined;
   let timer: NodeJS.Timeout | undefined;
+  const over = new AbortController();
   const endHost = (reason: 'late' | 'cancelled') => {
     why ??= reason;
     // SECURITY: T-26 — a guest that does not stop costs its process, and nobody else.
@@ -196,6 +197,8 @@ function runOne<About>(order: LaneOrder, one: One<About>): void {
   };
   const finish = (how: LaneEnd) => {
     clearTimeout(timer);
+    // SECURITY: T-27 — nothing is done for a call that is over: it would be in no record.
+    over.abort();
     call.signal?.removeEventListener('abort', cancel);
     const wallMs = begunAt === undefined ? 0 : Math.max(0, clock.now() - begunAt);
     const spent = { ...NOTHING_SPENT, asked, wallMs };
@@ -222,7 +225,7 @@ function runOne<About>(order: LaneOrder, one: One<About>): void {
       if (asked.length >= limits.hostCalls) throw new Error('It asks too often.');
       const record = { function: name as string, status: ANSWER.failed as number };
       asked.push(record);
-      const answer = await answered(call, name, body);
+      const answer = await answered(call, { name, body, over: over.signal });
       record.status = answer.status;
       return answer;
     },
@@ -231,9 +234,15 @@ function runOne<About>(order: LaneOrder, one: One<About>): void {
   call.signal?.addEventListener('abort', cancel, { once: true });
 }
 
-async function answered({ answer }: WasmCall, name: AskedFunction, body: Buffer): Promise<HostAnswer> {
+interface Asked {
+  readonly name: AskedFunction;
+  readonly body: Buffer;
+  readonly over: AbortSignal;
+}
+
+async function answered({ answer }: WasmCall, { name, body, over }: Asked): Promise<HostAnswer> {
   const failed = { status: ANSWER.failed, body: Buffer.from(JSON.stringify({ code: 'failed' })) };
-  return (await answer?.(name, body).catch(() => failed)) ?? failed;
+  return (await answer?.(name, body, over).catch(() => failed)) ?? failed;
 }
 
 /** SECURITY: T-27 — eight bytes each, of the system's own randomness. */

@@ -67,6 +67,8 @@ interface Lane<About> {
   readonly queue: LaneCall<About>[];
   readonly sessions: Set<HostSession<About>>;
   starting: number;
+  /** A start failed: none is tried while others of it serve. */
+  isFull: boolean;
 }
 
 /** Calls that one host has at a time, when they may queue: enough to hide the way there and back. */
@@ -176,11 +178,12 @@ export function createHostLanes<About>({ startHost, limits, clock }: HostLanesDe
     const isSlow = slow.signal.aborted;
     slow.abort('started');
     lane.starting -= 1;
+    lane.isFull = opened.kind !== 'open';
     if (opened.kind === 'open' && !stop.signal.aborted) {
       lane.sessions.add(opened.session);
       if (lane.queue.length === 0) rest(opened.session);
     } else if (opened.kind === 'open') void track(opened.session.end());
-    else if (lane.sessions.size === 0) giveUp(lane, isSlow ? { kind: 'slow_start' } : asEnd(opened));
+    else if (lane.sessions.size + lane.starting === 0) giveUp(lane, isSlow ? { kind: 'slow_start' } : asEnd(opened));
     pumpAll(lane);
   };
   const forget = (lane: Lane<About>): void => {
@@ -199,7 +202,8 @@ export function createHostLanes<About>({ startHost, limits, clock }: HostLanesDe
   };
   const pump = (lane: Lane<About>): void => {
     if (stop.signal.aborted) return;
-    const canGrow = lane.sessions.size + lane.starting < limits.hostsOfOne;
+    const there = lane.sessions.size + lane.starting;
+    const canGrow = there < limits.hostsOfOne && !(lane.isFull && there > 0);
     const room = lane.order.isQueued && !canGrow && lane.starting === 0 ? MOST_QUEUED : 1;
     while (lane.queue.length > 0) {
       const free = leastBusy(lane.sessions, room, isWornOut);
@@ -224,7 +228,7 @@ export function createHostLanes<About>({ startHost, limits, clock }: HostLanesDe
         call.ended({ kind: stop.signal.aborted ? 'closed' : 'crowded' });
         return { withdraw: () => false };
       }
-      const lane = lanes.get(order.key) ?? { order, queue: [], sessions: new Set(), starting: 0 };
+      const lane = lanes.get(order.key) ?? { order, queue: [], sessions: new Set(), starting: 0, isFull: false };
       lanes.set(order.key, lane);
       lane.queue.push(call);
       waiting += 1;

@@ -4,6 +4,7 @@ import {
   answerFrame,
   callFrame,
   FROM_HOST,
+  GUEST_ENDS,
   type GuestSettings,
   HELLO,
   type LoadedMessage,
@@ -78,6 +79,7 @@ export interface SessionOptions<About> {
 
 /** More than this no answer is: its output, its log and a sentence. */
 const BESIDE_OUTPUT = 64 * 1024;
+const MOST_SENTENCE = 4096;
 const MOST_QUESTION = 4 * 1024 * 1024;
 
 /** Starts a host and gives it its module. Does not throw. */
@@ -87,7 +89,7 @@ export async function openSession<About>(options: SessionOptions<About>): Promis
   const reader = createFrameReader(most);
   const loaded = Promise.withResolvers<LoadedMessage>();
   const waiting: Talk['waiting'] = [];
-  const talk: Talk = { waiting, hasGreeted: false, served: 0, said: 0, lastId: 0, isGone: false };
+  const talk: Talk = { waiting, hasGreeted: false, served: 0, said: 0, lastId: 0, isGone: false, isAsking: false, settings };
   let host: HostProcess<About> | undefined;
   const hear = (frame: Frame): void => {
     if (!talk.hasGreeted) greet(talk, frame);
@@ -96,7 +98,10 @@ export async function openSession<About>(options: SessionOptions<About>): Promis
     else if (frame.type === FROM_HOST.ask) {
       answer(talk, readAsk(frame.body)).then(
         (bytes) => host?.write(bytes),
-        () => host?.kill(),
+        () => {
+          talk.isGone = true;
+          host?.kill();
+        },
       );
     } else throw new Error('A host says something that no host of ours says.');
   };
@@ -173,6 +178,9 @@ interface Talk {
   said: number;
   lastId: number;
   isGone: boolean;
+  /** One question at a time, and no end before its answer. */
+  isAsking: boolean;
+  readonly settings: GuestSettings;
 }
 
 function greet(talk: Talk, { type, body }: Frame): void {
@@ -182,7 +190,9 @@ function greet(talk: Talk, { type, body }: Frame): void {
 
 function readLoaded(body: Buffer): LoadedMessage {
   const said = JSON.parse(body.toString()) as LoadedMessage;
-  if (said.kind === 'ready' || (said.kind === 'refused' && typeof said.message === 'string')) return said;
+  if (said.kind === 'ready') return said;
+  const isRefusal = said.kind === 'refused' && GUEST_ENDS.includes(said.end) && said.end !== 'completed';
+  if (isRefusal && typeof said.message === 'string') return { ...said, message: said.message.slice(0, MOST_SENTENCE) };
   throw new Error('No host loads like that.');
 }
 
@@ -191,6 +201,13 @@ function takeResult(talk: Talk, body: Buffer): void {
   const result = readResult(body);
   const head = talk.waiting[0];
   if (head === undefined || head.id !== result.id) throw new Error('A host answers what it was not asked.');
+  const { outputBytes, logBytes, hostCalls } = talk.settings;
+  const isWithin =
+    result.output.length <= outputBytes &&
+    result.log.length <= logBytes &&
+    result.message.length <= MOST_SENTENCE &&
+    result.hostCalls <= hostCalls + 1;
+  if (talk.isAsking || !isWithin) throw new Error('A host ends as no host of ours does.');
   if (result.fuelUsed > head.call.fuel) throw new Error('A host has used what it was not given.');
   talk.waiting.shift();
   talk.served += 1;
@@ -205,8 +222,11 @@ async function answer(talk: Talk, ask: AskMessage): Promise<Buffer> {
   if (head === undefined || head.id !== ask.id || head.call.handle !== ask.handle) {
     throw new Error('A host asks on behalf of a call that is not under way.');
   }
+  if (talk.isAsking) throw new Error('A host asks before it was answered.');
+  talk.isAsking = true;
   // The bytes are of a buffer that is reused when this function has returned.
   const { status, body } = await head.call.answer({ ...ask, body: Buffer.from(ask.body) });
+  talk.isAsking = false;
   return answerFrame({ id: ask.id, number: ask.number, status, body });
 }
 

@@ -117,7 +117,10 @@ export function createWasmRun(deps: WasmRunDeps): Tool {
         args: input.args ?? [],
         fuel: fuelOf(program, input),
         signal: context.signal,
-        answer: (name, body) => answerGuest({ name, body }, { module, principal, wasm, told, network: connecting }),
+        answer: (name, body, over) => {
+          const network = { ...connecting, signal: AbortSignal.any([context.signal, over]) };
+          return answerGuest({ name, body }, { module, principal, wasm, told, network });
+        },
       });
       await tellLog(told, outcome);
       return wasmResultOf(outcome, {

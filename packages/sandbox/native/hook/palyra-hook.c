@@ -145,6 +145,11 @@ int main(int argc, char **argv) {
   // Before the agent's own patience ends: agents let a tool run whose hook they gave up on.
   struct sigaction late = { .sa_handler = on_late };
   sigaction(SIGALRM, &late, NULL);
+  sigset_t waking;
+  sigemptyset(&waking);
+  sigaddset(&waking, SIGALRM);
+  // Whoever started it may have blocked it.
+  sigprocmask(SIG_UNBLOCK, &waking, NULL);
   signal(SIGPIPE, SIG_IGN);
   alarm((unsigned)options.patience);
 
