@@ -5,6 +5,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { ApprovalService, RunService, WorkspaceService } from '@palyra/api';
 import { expect, test } from 'vitest';
+import { OWN_TOOLS } from '../../packages/agents/src/tool-table.ts';
 import { PALYRA } from '../hooked-agent.ts';
 import { type PalyradProcess, startPalyrad } from '../palyrad-process.ts';
 
@@ -36,6 +37,8 @@ test('the catalogue, a call, a refusal, a question with progress, what is pendin
   expect(names).toContain('palyra_fs_read');
   expect(names).toContain('palyra_process_run');
   expect(names).toContain('palyra_await');
+  // By these a hook knows that a call is decided here: one that is missing there would be asked about twice.
+  expect(names.filter((name) => !OWN_TOOLS.has(name))).toEqual([]);
   expect(names.filter((name) => name.startsWith('agent') || name.includes('echo'))).toEqual([]);
 
   // A folder that nobody registered: the model is told, and the client goes on.

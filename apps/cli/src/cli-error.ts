@@ -25,6 +25,7 @@ export const CLI_ERRORS = {
   'cli.output_failed': 'The output could not be written.',
   'cli.preset_differs': 'The home has another policy preset than the one that was asked for.',
   'cli.secret_in_arguments': 'A value that may be secret was given where others can see it.',
+  'cli.settings_changed': 'The settings of an agent were changed while a person was asked.',
   'cli.too_many_arguments': 'The command takes fewer arguments.',
   'cli.unknown_command': 'There is no such command.',
   'cli.workspace_unknown': 'The folder is not one that agents may work in.',

@@ -40,6 +40,7 @@ const EXITS: Readonly<Record<string, ExitCode>> = {
   'cli.not_confirmed': EXIT_CODES.refused_by_human,
   'cli.output_failed': EXIT_CODES.internal,
   'cli.preset_differs': EXIT_CODES.conflict,
+  'cli.settings_changed': EXIT_CODES.conflict,
   'cli.not_available': EXIT_CODES.unenforceable,
   'cli.unknown_format': EXIT_CODES.conflict,
   'cli.workspace_unknown': EXIT_CODES.refused,

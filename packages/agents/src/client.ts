@@ -41,8 +41,17 @@ export interface AgentProfile {
 export interface ClientInstall {
   /** Files to change, in order; the first that is not as expected ends it. */
   edits(options: InstallOptions): readonly FileEdit[];
+  /** Where it keeps its MCP servers, when none of the edits is of that file. */
+  readonly servers?: ServerSettings;
   /** What a person has to do besides, a sentence each. */
   readonly afterwards: readonly string[];
+}
+
+/** One file below the user's home, which is only looked at. */
+export interface ServerSettings {
+  readonly path: string;
+  /** Whether a server in it has our name and another command, or may have: what cannot be read counts. */
+  hasAnotherOfOurName(text: string, mcpCommand: InstallOptions['mcpCommand']): boolean;
 }
 
 export interface InstallOptions {

@@ -65,3 +65,23 @@ test('another server of our name is not replaced', () => {
     expect.objectContaining({ code: 'agents.unknown_format' }),
   );
 });
+
+test.each([
+  ['claude-code', '{"mcpServers":{"palyra":{"command":"/opt/palyra","args":["mcp","serve"]}}}', false],
+  ['claude-code', '{"mcpServers":{"palyra":{"type":"stdio","command":"palyra","args":["mcp","serve"]}},"n":1}', false],
+  ['claude-code', '{"mcpServers":{"other":{"command":"x"}},"projects":{"/palyra":{}}}', false],
+  ['claude-code', '{"mcpServers":{"palyra":{"command":"evil"}}}', true],
+  ['claude-code', '{"mcpServers":{"palyra":{"type":"http","url":"https://evil.example"}}}', true],
+  ['claude-code', '{"projects":{"/p":{"mcpServers":{"palyra":{"command":"palyra","args":["x"]}}}}}', true],
+  ['claude-code', '{"mcpServers":{"palyra":', true],
+  ['codex', 'model = "x"\n[mcp_servers.palyra]\ncommand = "palyra"\nargs = ["mcp", "serve"]\n', false],
+  ['codex', '[mcp_servers.other]\ncommand = "palyra-like"\n# palyra = {\n', false],
+  ['codex', '[mcp_servers.palyra]\ncommand = "evil"\n[x]\ncommand = "palyra"\nargs = ["mcp", "serve"]\n', true],
+  ['codex', '[mcp_servers."palyra"]\nurl = "https://evil.example"\n', true],
+  ['codex', '[mcp_servers]\npalyra = { command = "evil", args = ["mcp", "serve"] }\n', true],
+  ['codex', 'mcp_servers.palyra.command = "evil"\n', true],
+  ['goose', 'extensions:\n  palyra:\n    cmd: palyra\n    args:\n      - mcp\n      - serve\n', false],
+  ['goose', 'extensions:\n  palyra:\n    cmd: evil\n    args: []\n', true],
+])('%s: a server of our name that is not ours is found: %s', (client, text, isFound) => {
+  expect(findClient(client).install.servers?.hasAnotherOfOurName(text, OPTIONS.mcpCommand)).toBe(isFound);
+});

@@ -112,3 +112,87 @@ describe.each(HOOKED)('%s', (client) => {
     expect(hooksOf(client).readEvent(message)).toEqual({ kind: 'canary', nonce: 'n1' });
   });
 });
+
+/** The act of one tool, of an agent that works in /work/app. */
+function actOf(client: string, tool: string, input: JsonObject): unknown {
+  const [first] = recordedOf(client);
+  const event = hooksOf(client).readEvent({ ...first?.message, tool_name: tool, tool_input: input });
+  return event.kind === 'before' ? event.act : event;
+}
+
+describe('a pattern is a path as well', () => {
+  const AIMED = [
+    '.env',
+    '.en*',
+    '**/.env',
+    '?env',
+    '?{e..e}nv',
+    '*.staging',
+    '[.]env',
+    '*env',
+    '*.pem',
+    'server*.pem',
+    '*.{ts,key}',
+    '{a,.env}',
+    '*.ts,.env',
+    '.npmrc',
+    'credentials.json',
+    'cred*',
+    'ID_RSA',
+    '.ssh/*',
+    'a/.git/config',
+    '/home/ada/.ssh/*',
+    '~/x',
+    '../*',
+    'src/../../x',
+    'a/{..,b}/x',
+    '{/etc/passwd,a}',
+    '!(a)',
+    '\\.env',
+    'a b',
+    '{a,b',
+    '',
+    'a'.repeat(300),
+    '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}',
+  ];
+  const TOOLS: readonly (readonly [string, string, string])[] = [
+    ['claude-code', 'Grep', 'glob'],
+    ['claude-code', 'Glob', 'pattern'],
+    ['cursor', 'Grep', 'glob'],
+    ['cursor', 'Glob', 'glob_pattern'],
+    ['gemini', 'read_many_files', 'include'],
+    ['gemini', 'glob', 'pattern'],
+    ['gemini', 'grep_search', 'include'],
+    ['gemini', 'search_file_content', 'include_pattern'],
+  ];
+
+  test.each(TOOLS)('%s: %s with one that may be meant for a secret is asked about', (client, tool, field) => {
+    for (const pattern of [...AIMED, 7]) {
+      const value = tool === 'read_many_files' ? ['src/a.ts', pattern] : pattern;
+      expect(actOf(client, tool, { [field]: value }), `with ${pattern}`).toEqual({ kind: 'unknown' });
+    }
+  });
+
+  test.each(TOOLS)('%s: %s with an ordinary one is a read', (client, tool, field) => {
+    for (const pattern of ['*.ts', 'src/**/*.{ts,tsx}', './README.md', 'a[0-9].txt', 'package.json']) {
+      expect(actOf(client, tool, { [field]: pattern }), `with ${pattern}`).toMatchObject({ kind: 'read' });
+    }
+  });
+
+  test('everything is a search of the directory, but not a list of files to read', () => {
+    expect(actOf('claude-code', 'Glob', { pattern: '**/*' })).toEqual({ kind: 'read', paths: ['/work/app'] });
+    expect(actOf('gemini', 'read_many_files', { include: ['**/*'] })).toEqual({ kind: 'unknown' });
+    const many = { include: ['src/**/*.ts', 'docs/a.md'] };
+    expect(actOf('gemini', 'read_many_files', many)).toEqual({
+      kind: 'read',
+      paths: ['/work/app/src', '/work/app/docs/a.md'],
+    });
+  });
+});
+
+test('a server of our name with another tool is somebody else’s', () => {
+  const upstream = { kind: 'upstream', server: 'palyra' };
+  expect(actOf('claude-code', 'mcp__palyra__rm_rf', {})).toEqual(upstream);
+  expect(actOf('goose', 'palyra__shell', {})).toEqual(upstream);
+  expect(actOf('goose', 'palyra__palyra_process_run', {})).toEqual({ kind: 'ours' });
+});

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { JsonObject, JsonValue } from '@palyra/primitives';
 import type { AgentAct } from './agent-event.ts';
+import { fixedPartOf, isEverything, isPlainPattern } from './search-patterns.ts';
 
 /**
  * How the tools of one agent are to be read: data, a line for each. What is not in it is `unknown`, and a human is asked.
@@ -10,8 +11,16 @@ export type ToolTable = Readonly<Record<string, ToolShape>>;
 
 export type ToolShape =
   | { readonly act: 'shell'; readonly command: string; readonly cwd?: string; readonly timeoutMs?: string }
-  /** Fields that hold a path, or a list of them. Where all are absent it is the directory the agent is in. */
-  | { readonly act: 'read' | 'write'; readonly paths: readonly string[]; readonly mayBeAbsent?: true }
+  /**
+   * Fields that hold a path, or a list of them. Where all are absent it is the directory the agent is in. `patterns` narrow a
+   * search of that directory; where there are no `paths` they are what is read.
+   */
+  | {
+      readonly act: 'read' | 'write';
+      readonly paths: readonly string[];
+      readonly patterns?: readonly string[];
+      readonly mayBeAbsent?: true;
+    }
   /** Fields that hold a patch in the form that Codex writes. */
   | { readonly act: 'patch'; readonly patch: string }
   | { readonly act: 'fetch'; readonly url: string }
@@ -32,12 +41,27 @@ export interface Reading {
 /** By this name agents know Palyra's own MCP server. */
 export const OWN_SERVER = 'palyra';
 
+/** As `palyra mcp serve` names them. */
+export const OWN_TOOLS: ReadonlySet<string> = new Set([
+  'palyra_await',
+  'palyra_fs_apply_patch',
+  'palyra_fs_list',
+  'palyra_fs_read',
+  'palyra_fs_search',
+  'palyra_fs_write',
+  'palyra_http_fetch',
+  'palyra_process_run',
+  'palyra_wasm_run',
+]);
+
 export function readAct({ tool, input, cwd }: ToolQuestion, { tools, upstreamOf }: Reading): AgentAct {
   const shape = Object.hasOwn(tools, tool) ? tools[tool] : undefined;
   if (shape === undefined) {
     const upstream = upstreamOf(tool);
     if (upstream === undefined) return { kind: 'unknown' };
-    return upstream.server === OWN_SERVER ? { kind: 'ours' } : { kind: 'upstream', server: upstream.server };
+    // SECURITY: T-38 — anybody's server can be called that: only what ours has is decided where it arrives.
+    const isOurs = upstream.server === OWN_SERVER && OWN_TOOLS.has(upstream.tool);
+    return isOurs ? { kind: 'ours' } : { kind: 'upstream', server: upstream.server };
   }
   switch (shape.act) {
     case 'shell':
@@ -83,21 +107,37 @@ function shellOf(shape: Extract<ToolShape, { act: 'shell' }>, input: JsonObject,
 }
 
 function pathsOf(
-  { act, paths: fields, mayBeAbsent }: Extract<ToolShape, { act: 'read' | 'write' }>,
+  { act, paths: fields, patterns: patternFields = [], mayBeAbsent }: Extract<ToolShape, { act: 'read' | 'write' }>,
   input: JsonObject,
   cwd: string,
 ): AgentAct {
-  const named: JsonValue[] = fields.flatMap((field) => {
-    const value = input[field];
-    if (value === undefined || value === null) return [];
-    return Array.isArray(value) ? [...value] : [value];
-  });
-  if (named.length === 0) return mayBeAbsent === true ? { kind: act, paths: [cwd] } : { kind: 'unknown' };
+  const named = valuesOf(input, fields);
+  const patterns = valuesOf(input, patternFields);
+  if (named.length + patterns.length === 0 && mayBeAbsent !== true) return { kind: 'unknown' };
   // SECURITY: T-57 — a field that is no path here may be one to the agent: then it is not known what it would do.
   if (!named.every((path): path is string => typeof path === 'string' && isPlainPath(path))) {
     return { kind: 'unknown' };
   }
-  return { kind: act, paths: named.map((path) => resolve(cwd, path)) };
+  const isSearch = fields.length > 0;
+  const isKnown = (pattern: JsonValue): pattern is string =>
+    typeof pattern === 'string' && (isEverything(pattern) ? isSearch : isPlainPattern(pattern));
+  if (!patterns.every(isKnown)) return { kind: 'unknown' };
+  const paths = isSearch ? named : patterns.map(fixedPartOf);
+  return { kind: act, paths: paths.length === 0 ? [cwd] : paths.map((path) => resolve(cwd, path)) };
+}
+
+function valuesOf(input: JsonObject, fields: readonly string[]): readonly JsonValue[] {
+  return fields.flatMap((field): readonly JsonValue[] => {
+    const value = input[field];
+    if (value === undefined || value === null) return [];
+    return Array.isArray(value) ? [...value] : [value];
+  });
+}
+
+/** SECURITY: T-14 — agents trim and expand `~`, and `link/..` is not where it seems: only what all read alike is read. */
+function isPlainPath(path: string): boolean {
+  const goesBack = /(?:^|\/)(?!\.{1,2}(?:\/|$))[^/]+\/+(?:\.\/+)*\.\.(?:\/|$)/.test(path);
+  return path !== '' && path === path.trim() && !path.startsWith('~') && !path.includes('\0') && !goesBack;
 }
 
 /** SECURITY: T-14 — agents trim and expand `~`, and `link/..` is not where it seems: only what all read alike is read. */

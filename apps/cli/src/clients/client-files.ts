@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   realpathSync,
@@ -13,16 +14,35 @@ import { dirname, join } from 'node:path';
 import { visibleText } from '@palyra/primitives';
 import { CliError } from '../cli-error.ts';
 
-/** Undefined when there is none. Throws `cli.file_unreadable`. */
+/** Undefined when there is none. Throws `cli.file_unreadable`, also of a link that leads nowhere: it is somebody's. */
 export function readSettings(path: string): string | undefined {
   try {
     const bytes = readFileSync(path);
     // What is not text would come back as something else.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
-    if (Object(cause).code === 'ENOENT') return undefined;
+    if (Object(cause).code === 'ENOENT') {
+      if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
+      throw new CliError('cli.file_unreadable', `${visibleText(path)} is a link that leads nowhere.`, {
+        fix: 'Make the file that it leads to, or remove the link.',
+        cause,
+      });
+    }
     throw new CliError('cli.file_unreadable', `${visibleText(path)} cannot be read as text.`, { cause });
   }
+}
+
+/** Throws `cli.settings_changed` when one of them is not as it was when the difference was shown. */
+export function checkUnchanged(files: readonly { readonly path: string; readonly before: string | undefined }[]): void {
+  const changed = files.find(({ path, before }) => readSettings(path) !== before);
+  if (changed === undefined) return;
+  throw new CliError(
+    'cli.settings_changed',
+    `${visibleText(changed.path)} was changed meanwhile. Nothing was written.`,
+    {
+      fix: 'Run the command again, and look at the new difference.',
+    },
+  );
 }
 
 /** Whole or not at all, with the rights it had; through a link, to the file that it leads to. Returns directories it made. */

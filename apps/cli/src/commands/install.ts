@@ -1,10 +1,17 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { AgentsError, CLIENT_NAMES, type FileEdit, findClient } from '@palyra/agents';
+import {
+  type AgentClient,
+  AgentsError,
+  CLIENT_NAMES,
+  type FileEdit,
+  findClient,
+  type InstallOptions,
+} from '@palyra/agents';
 import type { HomeLayout } from '@palyra/config';
 import { visibleText } from '@palyra/primitives';
 import { CliError } from '../cli-error.ts';
-import { readSettings, writeSettings } from '../clients/client-files.ts';
+import { checkUnchanged, readSettings, writeSettings } from '../clients/client-files.ts';
 import { installOptions } from '../clients/install-options.ts';
 import { type RecordedFile, readRecord, writeRecord } from '../clients/install-record.ts';
 import type { CommandContext, CommandDefinition } from '../command.ts';
@@ -29,13 +36,16 @@ export const install: CommandDefinition = {
     const client = findClient(name);
     const { home } = findHome(context);
     if (!existsSync(join(home.identity, 'local-agent'))) await makeHome(context);
-    const edits = client.install.edits(await installOptions(name, home, context));
+    const installed = await installOptions(name, home, context);
+    refuseShadow(client, installed, context);
+    const edits = client.install.edits(installed);
     const planned = edits.map((edit) => planEdit(edit, context));
     const changes = planned.filter(({ before, after }) => before !== after);
     const shown = changes.map(renderDiff).join('\n');
     if (changes.length > 0) {
       const explanation = `${safeText(shown)}\nThese settings of ${client.profile.title} will be changed.`;
       await confirm({ explanation, isGiven: options['yes'] === true }, context);
+      checkUnchanged(planned);
       apply(home, name, planned);
     }
     const files = changes.map(({ path }) => path);
@@ -55,6 +65,19 @@ export const install: CommandDefinition = {
     };
   },
 };
+
+/** SECURITY: T-38 — of a server of our name that is not ours, calls would look like calls to Palyra. */
+function refuseShadow({ install: { servers } }: AgentClient, options: InstallOptions, context: CommandContext): void {
+  if (servers === undefined) return;
+  const path = join(context.userHome(), servers.path);
+  const text = readSettings(path);
+  if (text === undefined || !servers.hasAnotherOfOurName(text, options.mcpCommand)) return;
+  throw new CliError(
+    'cli.unknown_format',
+    `${visibleText(path)} has an MCP server of the name palyra that is not ours, or that cannot be read here.`,
+    { fix: `Rename or remove it. Ours is: ${options.mcpCommand.join(' ')}` },
+  );
+}
 
 interface PlannedFile {
   readonly path: string;

@@ -1,14 +1,16 @@
 import { join } from 'node:path';
-import { type FileEdit, findClient } from '@palyra/agents';
+import { type FileEdit, findClient, type InstallOptions } from '@palyra/agents';
 import { visibleText } from '@palyra/primitives';
-import { readSettings, removeSettings, writeSettings } from '../clients/client-files.ts';
-import { installOptions } from '../clients/install-options.ts';
+import { checkUnchanged, readSettings, removeSettings, writeSettings } from '../clients/client-files.ts';
 import { type RecordedFile, readRecord, removeRecord } from '../clients/install-record.ts';
 import type { CommandContext, CommandDefinition } from '../command.ts';
 import { confirm } from '../confirm.ts';
 import { findHome } from '../find-home.ts';
 import { renderDiff } from '../render/diff.ts';
 import { safeText } from '../render/safe-text.ts';
+
+/** What is taken out is known by its place and its name: neither a hook nor a configuration that can be read is needed. */
+const ANY_OPTIONS: InstallOptions = { hookCommand: '', timeoutSeconds: 0, mcpCommand: [''] };
 
 /** `palyra uninstall claude-code`: its settings as they were, to the last byte. */
 export const uninstall: CommandDefinition = {
@@ -24,12 +26,13 @@ export const uninstall: CommandDefinition = {
     const client = findClient(name);
     const { home } = findHome(context);
     const record = readRecord(home, name);
-    const edits = client.install.edits(await installOptions(name, home, context));
+    const edits = client.install.edits(ANY_OPTIONS);
     const planned = edits.map((edit) => planRemoval(edit, record?.files ?? [], context)).toReversed();
     const changes = planned.filter(({ before, after }) => before !== after);
     if (changes.length > 0) {
       const explanation = `${safeText(changes.map(renderDiff).join('\n'))}\nThese settings of ${client.profile.title} will be changed.`;
       await confirm({ explanation, isGiven: options['yes'] === true }, context);
+      checkUnchanged(planned);
       for (const { path, after, made } of changes) {
         if (after === undefined) removeSettings(path, made);
         else writeSettings(path, after);

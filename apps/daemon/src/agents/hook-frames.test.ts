@@ -1,7 +1,9 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { holdQuestion } from './hold-question.ts';
 import { HOOK_MAGIC, readQuestion, writeAnswer } from './hook-frames.ts';
+import { countUnproven } from './unproven-bytes.ts';
 
 const KEY = Buffer.alloc(32, 7);
 
@@ -18,7 +20,7 @@ function question(client: string, program: string, message: string, key = KEY): 
 test('a question is read when all of it is there, and not before', () => {
   const whole = question('claude-code', '/opt/palyra', '{"a":1}');
   for (let length = 0; length < whole.length; length += 1) {
-    expect(readQuestion(whole.subarray(0, length), KEY)).toEqual({ kind: 'more' });
+    expect(readQuestion(whole.subarray(0, length), KEY).kind).toBe('more');
   }
   expect(readQuestion(whole, KEY)).toMatchObject({
     kind: 'question',
@@ -50,4 +52,34 @@ test('an answer is bound to its question', () => {
   const [one, other] = [writeAnswer(reply, Buffer.alloc(32, 1), KEY), writeAnswer(reply, Buffer.alloc(32, 2), KEY)];
   expect(one.subarray(0, -32)).toEqual(Buffer.from([2, 0, 0, 0, 1, 111, 0, 0, 0, 2, 0xc3, 0xa9]));
   expect(one.subarray(-32)).not.toEqual(other.subarray(-32));
+});
+
+test('in pieces of any size it is the same question, and joined twice', () => {
+  const whole = question('codex', '/opt/palyra', 'm'.repeat(200_000));
+  for (const size of [1024, 65_536, whole.length]) {
+    const concat = vi.spyOn(Buffer, 'concat');
+    const held = holdQuestion(KEY);
+    const kinds: string[] = [];
+    for (let at = 0; at < whole.length; at += size) kinds.push(held.hear(whole.subarray(at, at + size)).kind);
+    expect(concat.mock.calls.length, `pieces of ${size}`).toBeLessThanOrEqual(2);
+    concat.mockRestore();
+    expect([kinds.at(-1), new Set(kinds.slice(0, -1))]).toEqual([
+      'question',
+      new Set(kinds.length > 1 ? ['more'] : []),
+    ]);
+  }
+  const held = holdQuestion(KEY);
+  for (const byte of question('codex', '/p', 'x').subarray(0, -1)) expect(held.hear(Buffer.of(byte)).kind).toBe('more');
+  expect(held.hear(question('codex', '/p', 'x').subarray(-1)).kind).toBe('question');
+});
+
+test('those without a key are held so many bytes, and are so many', () => {
+  const unproven = countUnproven({ mostBytes: 10, mostOpen: 2 });
+  const [one, two, three] = [unproven.open(), unproven.open(), unproven.open()];
+  expect([one.take(6), two.take(5), two.take(4), three.take(1)]).toEqual([true, false, true, false]);
+  one.close();
+  one.close();
+  expect([unproven.held, one.take(1), two.take(6), unproven.held]).toEqual([4, false, true, 10]);
+  three.close();
+  expect(unproven.open().take(0)).toBe(true);
 });

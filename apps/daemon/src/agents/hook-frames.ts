@@ -3,8 +3,9 @@ import type { HookReply } from '@palyra/agents';
 import type { AskedHook } from './agent-sessions.ts';
 
 /**
- * What `palyra-hook` and palyrad say to each other: one question, one answer. Both are signed with a key that neither sends, so
- * that whoever sits on the port learns nothing from the one, and cannot make the other. `native/hook/frames.c` has the same.
+ * What `palyra-hook` and palyrad say to each other: one question, one answer. Both are signed with a key that neither sends:
+ * whoever sits on the port can make neither. It can read the question, which is not encrypted: the agent's message, with the
+ * arguments of its tool and what the tool put out. `native/hook/frames.c` has the same.
  *
  *   question  "PLH1" nonce[32] u16 client u16 program u32 message mac[32]
  *   answer    u8 exit u32 stdout u32 stderr mac[32], the mac over the nonce of the question as well
@@ -18,6 +19,9 @@ const MOST_PROGRAM = 4096;
 /** What tools report is in it. */
 export const MOST_MESSAGE: number = 8 * 1024 * 1024;
 const HEAD_BYTES = HOOK_MAGIC.length + NONCE_BYTES + 2;
+/** All before the message, as long as it can be. */
+export const MOST_HEAD: number = HEAD_BYTES + MOST_NAME + 2 + MOST_PROGRAM + 4;
+export const MOST_QUESTION: number = MOST_HEAD + MOST_MESSAGE + MAC_BYTES;
 
 export interface HookQuestion extends AskedHook {
   readonly nonce: Buffer;
@@ -25,7 +29,8 @@ export interface HookQuestion extends AskedHook {
 
 export type ReadQuestion =
   | { readonly kind: 'question'; readonly question: HookQuestion }
-  | { readonly kind: 'more' }
+  /** `whole`: how long it says that it is, once it has said so. */
+  | { readonly kind: 'more'; readonly whole?: number }
   /** Not ours: nothing is said to it. */
   | { readonly kind: 'refused' };
 
@@ -45,7 +50,7 @@ export function readQuestion(bytes: Buffer, key: Uint8Array): ReadQuestion {
   const messageLength = bytes.readUInt32BE(programEnd);
   if (messageLength > MOST_MESSAGE) return { kind: 'refused' };
   const end = programEnd + 4 + messageLength;
-  if (bytes.length < end + MAC_BYTES) return { kind: 'more' };
+  if (bytes.length < end + MAC_BYTES) return { kind: 'more', whole: end + MAC_BYTES };
   if (bytes.length > end + MAC_BYTES) return { kind: 'refused' };
   const expected = macOf('palyra.hook.ask', [bytes.subarray(0, end)], key);
   // SECURITY: T-36 — only who holds the key of this home asks for its agent.

@@ -4,8 +4,10 @@ import type { HomeLayout } from '@palyra/config';
 import { type Logger, type RandomBytes, secureRandomBytes } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
 import type { AgentSessions } from './agent-sessions.ts';
+import { holdQuestion } from './hold-question.ts';
 import { removeHookFile, writeHookFile } from './hook-file.ts';
-import { HOOK_KEY_BYTES, MOST_MESSAGE, readQuestion, writeAnswer } from './hook-frames.ts';
+import { HOOK_KEY_BYTES, MOST_QUESTION, type readQuestion, writeAnswer } from './hook-frames.ts';
+import { countUnproven, type UnprovenBytes } from './unproven-bytes.ts';
 
 export interface HookListener {
   /** How many hooks wait for their answer. */
@@ -26,7 +28,12 @@ export interface HookListenerDeps {
 const MOST_CONNECTIONS = 512;
 /** Of a question, from its first byte to its last. */
 const QUESTION_MS = 10_000;
-const MOST_BYTES = MOST_MESSAGE + 16 * 1024;
+/** SECURITY: T-39 — of all questions that nobody has proven yet. A hook sends its own in one go, so few are under way. */
+const MOST_UNPROVEN = 4 * MOST_QUESTION;
+/** And so many who have not proven anything, beside those who wait for an answer. */
+const MOST_STRANGERS = 128;
+/** A piece costs more than its bytes; many may have only one. */
+const PIECE_COST = 256;
 
 /**
  * For `palyra-hook`, which speaks no TLS: loopback, with a key that is in the home and goes over no wire. As the local agent
@@ -36,12 +43,13 @@ export async function openHookListener(deps: HookListenerDeps): Promise<HookList
   const { home, random = secureRandomBytes, stopping } = deps;
   const key = random(HOOK_KEY_BYTES);
   const sockets = new Set<Socket>();
+  const unproven = countUnproven({ mostBytes: MOST_UNPROVEN, mostOpen: MOST_STRANGERS });
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
     // About one hook, which says no when it is hung up on.
     socket.on('error', () => socket.destroy());
-    void serve(socket, key, deps);
+    void serve(socket, { key, unproven }, deps);
   });
   server.maxConnections = MOST_CONNECTIONS;
   const { port } = await listen(server);
@@ -65,7 +73,12 @@ export async function openHookListener(deps: HookListenerDeps): Promise<HookList
   };
 }
 
-async function serve(socket: Socket, key: Uint8Array, { sessions, logger }: HookListenerDeps): Promise<void> {
+interface Proof {
+  readonly key: Uint8Array;
+  readonly unproven: UnprovenBytes;
+}
+
+async function serve(socket: Socket, { key, unproven }: Proof, { sessions, logger }: HookListenerDeps): Promise<void> {
   const late = setTimeout(() => socket.destroy(), QUESTION_MS);
   late.unref();
   const gone = new AbortController();
@@ -73,7 +86,7 @@ async function serve(socket: Socket, key: Uint8Array, { sessions, logger }: Hook
     clearTimeout(late);
     gone.abort();
   });
-  const question = await readWhole(socket, key);
+  const question = await readWhole(socket, key, unproven);
   clearTimeout(late);
   if (question === undefined) {
     logger.warn({ address: socket.remoteAddress }, 'Somebody who is no hook of this home was hung up on.');
@@ -87,20 +100,23 @@ async function serve(socket: Socket, key: Uint8Array, { sessions, logger }: Hook
   socket.end(writeAnswer(reply, question.nonce, key));
 }
 
-async function readWhole(socket: Socket, key: Uint8Array): Promise<Question | undefined> {
-  let held = Buffer.alloc(0);
+async function readWhole(socket: Socket, key: Uint8Array, unproven: UnprovenBytes): Promise<Question | undefined> {
+  const held = holdQuestion(key);
   const asked = Promise.withResolvers<Question | undefined>();
+  const mine = unproven.open();
   const hear = (bytes: Buffer) => {
-    held = Buffer.concat([held, bytes]);
-    const read = held.length > MOST_BYTES ? ({ kind: 'refused' } as const) : readQuestion(held, key);
+    // SECURITY: T-39 — whoever has no key may make palyrad hold only so much, all of them together.
+    const read = mine.take(bytes.length + PIECE_COST) ? held.hear(bytes) : ({ kind: 'refused' } as const);
     if (read.kind === 'more') return;
     asked.resolve(read.kind === 'question' ? read.question : undefined);
   };
+  if (!mine.take(0)) asked.resolve(undefined);
   socket.on('data', hear);
   socket.once('end', () => asked.resolve(undefined));
   socket.once('close', () => asked.resolve(undefined));
   const question = await asked.promise;
   socket.off('data', hear);
+  mine.close();
   return question;
 }
 

@@ -1,6 +1,7 @@
 import type { ClientInstall } from '../client.ts';
 import { addHooks, removeHooks } from '../hook-groups.ts';
 import { jsonEdit } from '../json-settings.ts';
+import { hasAnotherInJson } from '../shadowed-name.ts';
 
 /** User settings, so that a project cannot take them out. */
 export const install: ClientInstall = {
@@ -21,6 +22,7 @@ export const install: ClientInstall = {
       }),
     ];
   },
+  servers: { path: '.claude.json', hasAnotherOfOurName: hasAnotherInJson },
   afterwards: [
     'Sessions that run already do not see it: start Claude Code again, and look at /hooks.',
     'For the MCP tools: claude mcp add --scope user palyra -- palyra mcp serve',

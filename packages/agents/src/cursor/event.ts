@@ -6,8 +6,13 @@ import type { ToolTable } from '../tool-table.ts';
 const TOOLS: ToolTable = {
   Shell: { act: 'shell', command: 'command', cwd: 'working_directory' },
   Read: { act: 'read', paths: ['file_path', 'path', 'target_file'] },
-  Grep: { act: 'read', paths: ['path'], mayBeAbsent: true },
-  Glob: { act: 'read', paths: ['path', 'target_directory'], mayBeAbsent: true },
+  Grep: { act: 'read', paths: ['path'], patterns: ['glob', 'include'], mayBeAbsent: true },
+  Glob: {
+    act: 'read',
+    paths: ['path', 'target_directory'],
+    patterns: ['glob_pattern', 'pattern'],
+    mayBeAbsent: true,
+  },
   LS: { act: 'read', paths: ['path', 'target_directory'], mayBeAbsent: true },
   Write: { act: 'write', paths: ['file_path', 'path', 'target_file'] },
   StrReplace: { act: 'write', paths: ['file_path', 'path', 'target_file'] },

@@ -4,14 +4,16 @@ import { readHookMessage } from '../hook-message.ts';
 import { isObject } from '../read-fields.ts';
 import { doubleUnderscored, type ToolTable } from '../tool-table.ts';
 
+const INCLUDED: readonly string[] = ['include', 'include_pattern'];
+
 const TOOLS: ToolTable = {
   run_shell_command: { act: 'shell', command: 'command', cwd: 'dir_path' },
   read_file: { act: 'read', paths: ['file_path', 'absolute_path'] },
-  read_many_files: { act: 'read', paths: ['include'], mayBeAbsent: true },
+  read_many_files: { act: 'read', paths: [], patterns: ['include', 'paths'] },
   list_directory: { act: 'read', paths: ['dir_path', 'path'], mayBeAbsent: true },
-  glob: { act: 'read', paths: ['dir_path', 'path'], mayBeAbsent: true },
-  grep_search: { act: 'read', paths: ['dir_path', 'path'], mayBeAbsent: true },
-  search_file_content: { act: 'read', paths: ['dir_path', 'path'], mayBeAbsent: true },
+  glob: { act: 'read', paths: ['dir_path', 'path'], patterns: ['pattern'], mayBeAbsent: true },
+  grep_search: { act: 'read', paths: ['dir_path', 'path'], patterns: INCLUDED, mayBeAbsent: true },
+  search_file_content: { act: 'read', paths: ['dir_path', 'path'], patterns: INCLUDED, mayBeAbsent: true },
   write_file: { act: 'write', paths: ['file_path'] },
   replace: { act: 'write', paths: ['file_path'] },
   write_todos: { act: 'harmless' },

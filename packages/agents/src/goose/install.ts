@@ -1,6 +1,7 @@
 import type { ClientInstall } from '../client.ts';
 import { addHooks, removeHooks } from '../hook-groups.ts';
 import { jsonEdit } from '../json-settings.ts';
+import { hasAnotherInText } from '../shadowed-name.ts';
 
 const PLUGIN = '.agents/plugins/palyra';
 const MANIFEST = { name: 'palyra', version: '0.1.0', description: 'Asks Palyra before every tool call' };
@@ -31,6 +32,7 @@ export const install: ClientInstall = {
       }),
     ];
   },
+  servers: { path: '.config/goose/config.yaml', hasAnotherOfOurName: hasAnotherInText },
   afterwards: [
     'goose takes no other command from a hook: each command of its shell is a question, and what it does is not in the box.',
     'For tools that are in the box: goose configure, add an extension of the type command line: palyra mcp serve',
