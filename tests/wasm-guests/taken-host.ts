@@ -51,10 +51,14 @@ export function takenHost(answer: Says, loaded: LoadedMessage = { kind: 'ready',
           ended.resolve({ reason: 'other', message: 'It was ended.' });
         },
         write(bytes) {
-          reader.push(Buffer.from(bytes), ({ type, body }) => {
-            if (type === TO_HOST.load) onOutput(loadedFrame(loaded));
-            if (type === TO_HOST.call) for (const frame of answer(readCall(body), onOutput)) onOutput(frame);
-          });
+          const copy = Buffer.from(bytes);
+          // In its own time, as a process would: an answer may be followed by the next order within this very call.
+          queueMicrotask(() =>
+            reader.push(copy, ({ type, body }) => {
+              if (type === TO_HOST.load) onOutput(loadedFrame(loaded));
+              if (type === TO_HOST.call) for (const frame of answer(readCall(body), onOutput)) onOutput(frame);
+            }),
+          );
         },
       },
     };

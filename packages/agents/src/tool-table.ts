@@ -140,12 +140,6 @@ function isPlainPath(path: string): boolean {
   return path !== '' && path === path.trim() && !path.startsWith('~') && !path.includes('\0') && !goesBack;
 }
 
-/** SECURITY: T-14 — agents trim and expand `~`, and `link/..` is not where it seems: only what all read alike is read. */
-function isPlainPath(path: string): boolean {
-  const goesBack = /(?:^|\/)(?!\.{1,2}(?:\/|$))[^/]+\/+(?:\.\/+)*\.\.(?:\/|$)/.test(path);
-  return path !== '' && path === path.trim() && !path.startsWith('~') && !path.includes('\0') && !goesBack;
-}
-
 const NAMED_IN_PATCH = /^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/;
 
 /** SECURITY: T-15 — all that it names, in any order: one that is missed would be changed unseen. */
