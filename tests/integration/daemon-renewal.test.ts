@@ -15,7 +15,7 @@ import {
   storeCertificate,
 } from '@palyra/identity';
 import { systemClock } from '@palyra/primitives';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { declareLongLived } from '../../packages/testkit/src/process-mark.ts';
 import { runInProcess } from '../e2e/cli-in-process.ts';
 import { openIdentity, type PalyradProcess, startPalyrad } from '../palyrad-process.ts';
@@ -93,6 +93,24 @@ test('a device that joined renews when it connects and is due, once, and keeps i
   await whoAmI(directoryOf('laptop'));
   expect(certificateOf('laptop')).toBe(now.tls.certificate);
   expect(await palyrad.client(DeviceService, old).whoAmI({})).toMatchObject({ deviceId: old.device });
+});
+
+test('a device that stays connected renews when it becomes due, and not after it has left', async () => {
+  await palyrad.letIn('server', 'agent', ['agent']);
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    {
+      using client = await connect({ address: palyrad.address, device: directoryOf('server') });
+      await client.devices.whoAmI();
+      const old = await giveOld(palyrad.home, directoryOf('server'), DUE);
+      vi.advanceTimersByTime(10 * 60_000);
+      await vi.waitFor(() => expect(certificateOf('server')).not.toBe(old.tls.certificate), { timeout: 10_000 });
+      expect(openCredential(directoryOf('server')).notAfter).toBeGreaterThan(Date.now() + 6 * DAY_MS);
+    }
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 test('a device that was off for weeks comes back as the page says, and by itself it does not', async () => {
