@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -24,6 +24,8 @@ export function copyCheckout(kind: 'fresh' | 'installed'): CheckoutCopy {
   if (kind === 'installed') {
     linkModules(join(CHECKOUT, 'node_modules'), join(path, 'node_modules'));
     for (const made of MADE) cpSync(join(CHECKOUT, made), join(path, made), { recursive: true });
+    // Not what is in it: a copy compiles its own.
+    mkdirSync(join(path, '.cache/compiled'), { recursive: true });
   }
   execFileSync('chmod', ['-R', 'a+rX', path]);
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { removeOrdinaryUser, runAsOrdinaryUser } from '@palyra/testkit';
@@ -31,7 +31,13 @@ function statuses(stdout: string): string[] {
   return parse(stdout).steps.map(({ name, status }) => `${name}: ${status}`);
 }
 
-const ALL_READY = ['npm dependencies: ready', 'system packages: ready', 'launcher: ready', 'query builder: ready'];
+const ALL_READY = [
+  'npm dependencies: ready',
+  'system packages: ready',
+  'launcher: ready',
+  'query builder: ready',
+  'compiled sources: ready',
+];
 
 afterAll(removeOrdinaryUser);
 
@@ -62,6 +68,7 @@ describe('on a checkout that is set up', () => {
       expect.stringMatching(/^setup {2}system packages {3}ready {3}\d\.\d\d s {2}product, tests$/),
       expect.stringMatching(/^setup {2}launcher {10}ready {3}\d\.\d\d s {2}compiled, static$/),
       expect.stringMatching(/^setup {2}query builder {5}ready {3}\d\.\d\d s {2}one file$/),
+      expect.stringMatching(/^setup {2}compiled sources {2}ready {3}\d\.\d\d s {2}kept from earlier commands$/),
       '',
     ]);
   });
@@ -160,6 +167,8 @@ describe('on a fresh clone', () => {
     expect(['vitest', 'zod'].filter((name) => !existsSync(join(copy.path, 'node_modules', name)))).toEqual([]);
     expect(statuses((await run()).stdout)).toEqual(ALL_READY);
     expect(existsSync(join(copy.path, '.cache/setup/lock'))).toBe(false);
+    // So that the first command somebody types need not compile a daemon.
+    expect(readdirSync(join(copy.path, '.cache/compiled'))).not.toEqual([]);
   });
 });
 
