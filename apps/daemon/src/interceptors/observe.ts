@@ -1,7 +1,7 @@
 import { Code, ConnectError, type Interceptor } from '@connectrpc/connect';
 import { AppError } from '@palyra/primitives';
 import { type AuthenticatedPeer, PEER } from './peer-context.ts';
-import { relayMessages } from './relay-messages.ts';
+import { type MessageHooks, relayMessages } from './relay-messages.ts';
 import { rpcName } from './rpc-actions.ts';
 
 /** One call of the API, for logs, metrics and spans. Nothing of what it says is in it. */
@@ -26,34 +26,46 @@ export function observe(observers: readonly RpcObserver[]): Interceptor {
     const rpc = rpcName(request.method);
     const traceparent = request.header.get('traceparent');
     const ends = observers.map((each) => each.began({ rpc, peer: request.contextValues.get(PEER), traceparent }));
-    let isTold = false;
-    const tell = (code: string) => {
-      if (isTold) return;
-      isTold = true;
-      for (const end of ends) end(code);
-    };
+    const followed = new FollowedRpc(ends);
     try {
       const response = await next(request);
-      if (response.stream) return { ...response, message: following(response.message, tell) };
-      tell('ok');
+      if (response.stream) return { ...response, message: relayMessages(response.message, followed) };
+      followed.ended();
       return response;
     } catch (error) {
-      tell(codeOf(error));
+      followed.failed(error);
       throw error;
     }
   };
 }
 
-/** What has gone before the end was given up. */
-function following<Each>(messages: AsyncIterable<Each>, tell: (code: string) => void): AsyncIterable<Each> {
-  return relayMessages(messages, {
-    ended: () => tell('ok'),
-    failed(error) {
-      tell(codeOf(error));
-      return error;
-    },
-    left: () => tell('canceled'),
-  });
+/** Tells how it ended, once. A class, so that an idle stream has one object of it and no closures. */
+class FollowedRpc implements MessageHooks<unknown> {
+  #ends: readonly ((code: string) => void)[];
+
+  constructor(ends: readonly ((code: string) => void)[]) {
+    this.#ends = ends;
+  }
+
+  ended(): void {
+    this.#tell('ok');
+  }
+
+  failed(error: unknown): unknown {
+    this.#tell(codeOf(error));
+    return error;
+  }
+
+  /** What has gone before the end was given up. */
+  left(): void {
+    this.#tell('canceled');
+  }
+
+  #tell(code: string): void {
+    const ends = this.#ends;
+    this.#ends = [];
+    for (const end of ends) end(code);
+  }
 }
 
 export function codeOf(error: unknown): string {

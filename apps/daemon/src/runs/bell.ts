@@ -8,30 +8,37 @@ export interface Bell {
 }
 
 export function createBell(): Bell {
-  // Most of the time nobody waits: thousands of runs stand idle.
-  let waiting: Set<() => void> | undefined;
-  let rung = 0;
-  return {
-    // No getter: each object that has one has a shape of its own, which takes more than all the rest of it.
-    rung: () => rung,
-    ring() {
-      rung += 1;
-      const told = waiting;
-      waiting = undefined;
-      for (const wake of told ?? []) wake();
-    },
-    wait(since, signal) {
-      if (rung !== since || signal?.aborted === true) return Promise.resolve();
-      return new Promise((resolve) => {
-        const wake = () => {
-          waiting?.delete(wake);
-          signal?.removeEventListener('abort', wake);
-          resolve();
-        };
-        waiting ??= new Set();
-        waiting.add(wake);
-        signal?.addEventListener('abort', wake, { once: true });
-      });
-    },
-  };
+  return new RungBell();
+}
+
+/** A class: thousands of runs stand idle, and closures of each would take more than what they hold. */
+class RungBell implements Bell {
+  // Most of the time nobody waits.
+  #waiting: Set<() => void> | undefined;
+  #rung = 0;
+
+  rung(): number {
+    return this.#rung;
+  }
+
+  ring(): void {
+    this.#rung += 1;
+    const told = this.#waiting;
+    this.#waiting = undefined;
+    for (const wake of told ?? []) wake();
+  }
+
+  wait(since: number, signal?: AbortSignal): Promise<void> {
+    if (this.#rung !== since || signal?.aborted === true) return Promise.resolve();
+    return new Promise((resolve) => {
+      const wake = () => {
+        this.#waiting?.delete(wake);
+        signal?.removeEventListener('abort', wake);
+        resolve();
+      };
+      this.#waiting ??= new Set();
+      this.#waiting.add(wake);
+      signal?.addEventListener('abort', wake, { once: true });
+    });
+  }
 }

@@ -68,76 +68,107 @@ export interface RingOptions {
   readonly bounds?: RingBounds;
 }
 
-export function createEventRing({ begin, first, storedUpTo, changed, bounds = RING_BOUNDS }: RingOptions): EventRing {
-  const entries: Entry[] = [{ sequence: begin.sequence, event: begin, keptAs: 'only_here', bytes: 0, outputBefore: 0 }];
-  let next = first;
-  let missingUpTo = storedUpTo;
-  let output = 0;
-  const kept = { output: 0, other: 0 };
+export function createEventRing(options: RingOptions): EventRing {
+  return new BoundedRing(options);
+}
 
-  const given = (): Entry => {
-    const entry: Entry = { sequence: next, keptAs: 'only_here', bytes: 0, outputBefore: output };
-    next += 1;
-    entries.push(entry);
+/** A class: thousands of runs stand idle, and closures of each would take more than what they hold. */
+class BoundedRing implements EventRing {
+  readonly #entries: Entry[];
+  readonly #changed: () => void;
+  readonly #bounds: RingBounds;
+  #next: number;
+  #missingUpTo: number;
+  #output = 0;
+  #keptOutput = 0;
+  #keptOther = 0;
+
+  constructor({ begin, first, storedUpTo, changed, bounds = RING_BOUNDS }: RingOptions) {
+    this.#entries = [{ sequence: begin.sequence, event: begin, keptAs: 'only_here', bytes: 0, outputBefore: 0 }];
+    this.#next = first;
+    this.#missingUpTo = storedUpTo;
+    this.#changed = changed;
+    this.#bounds = bounds;
+  }
+
+  push(event: NewEvent, keptAs: KeptAs): void {
+    this.#put(this.#given(), event, keptAs);
+    this.#makeRoom();
+    this.#changed();
+  }
+
+  hold(count: number): HeldPlaces {
+    const held = Array.from({ length: count }, () => this.#given());
+    const [{ sequence: number }] = held as [Entry];
+    return {
+      number,
+      fill: (events, keptAs) => {
+        for (const [at, event] of events.entries()) this.#put(held[at] as Entry, event, keptAs);
+        this.#makeRoom();
+        this.#changed();
+      },
+      release: () => {
+        for (const entry of held) {
+          const at = indexAfter(this.#entries, entry.sequence - 1);
+          if (entry.event === undefined && this.#entries[at] === entry) this.#entries.splice(at, 1);
+        }
+        this.#changed();
+      },
+    };
+  }
+
+  after(cursor: number): RunEvent | { readonly held: number } | undefined {
+    const entry = this.#entries[indexAfter(this.#entries, cursor)];
+    return entry === undefined ? undefined : (entry.event ?? { held: entry.sequence });
+  }
+
+  storedUpTo(): number {
+    return this.#missingUpTo;
+  }
+
+  outputAfter(cursor: number): number {
+    return this.#output - (this.#entries[indexAfter(this.#entries, cursor)]?.outputBefore ?? this.#output);
+  }
+
+  #given(): Entry {
+    const entry: Entry = { sequence: this.#next, keptAs: 'only_here', bytes: 0, outputBefore: this.#output };
+    this.#next += 1;
+    this.#entries.push(entry);
     return entry;
-  };
-  const put = (entry: Entry, { time, call, happened }: NewEvent, keptAs: KeptAs): void => {
+  }
+
+  #put(entry: Entry, { time, call, happened }: NewEvent, keptAs: KeptAs): void {
     const { sequence } = entry;
     entry.event = { sequence, time, ...(call === undefined ? {} : { call }), happened };
     entry.keptAs = keptAs;
     entry.bytes = weightOf(happened);
-    kept[sortOf(happened)] += entry.bytes;
-    if (happened.kind === 'output') output += entry.bytes;
-  };
-  const drop = (at: number): void => {
-    const [entry] = entries.splice(at, 1);
-    if (entry?.event === undefined) return;
-    kept[sortOf(entry.event.happened)] -= entry.bytes;
-    if (entry.keptAs === 'stored') missingUpTo = Math.max(missingUpTo, entry.sequence);
-  };
-  const makeRoom = (): void => {
-    while (kept.output > bounds.outputBytes) drop(entries.findIndex(isOutput));
-    while (kept.other > bounds.otherBytes) {
-      const at = entries.findIndex((entry) => entry.keptAs !== 'only_here' && !isOutput(entry));
-      if (at !== -1) drop(at);
+    this.#weigh(entry.event, entry.bytes);
+    if (happened.kind === 'output') this.#output += entry.bytes;
+  }
+
+  #weigh({ happened }: RunEvent, bytes: number): void {
+    if (happened.kind === 'output') this.#keptOutput += bytes;
+    else this.#keptOther += bytes;
+  }
+
+  #makeRoom(): void {
+    const { outputBytes, otherBytes } = this.#bounds;
+    while (this.#keptOutput > outputBytes) this.#drop(this.#entries.findIndex(isOutput));
+    while (this.#keptOther > otherBytes) {
+      const at = this.#entries.findIndex((entry) => entry.keptAs !== 'only_here' && !isOutput(entry));
+      if (at !== -1) this.#drop(at);
       // SECURITY: T-39 — even of what is nowhere else there is only so much.
-      else if (kept.other > MOST_ONLY_HERE * bounds.otherBytes) drop(entries.findIndex(isDroppable));
+      else if (this.#keptOther > MOST_ONLY_HERE * otherBytes) this.#drop(this.#entries.findIndex(isDroppable));
       else return;
     }
-  };
+  }
 
-  return {
-    push(event, keptAs) {
-      put(given(), event, keptAs);
-      makeRoom();
-      changed();
-    },
-    hold(count) {
-      const held = Array.from({ length: count }, given);
-      const [{ sequence: number }] = held as [Entry];
-      return {
-        number,
-        fill(events, keptAs) {
-          for (const [at, event] of events.entries()) put(held[at] as Entry, event, keptAs);
-          makeRoom();
-          changed();
-        },
-        release() {
-          for (const entry of held) {
-            const at = indexAfter(entries, entry.sequence - 1);
-            if (entry.event === undefined && entries[at] === entry) entries.splice(at, 1);
-          }
-          changed();
-        },
-      };
-    },
-    after(cursor) {
-      const entry = entries[indexAfter(entries, cursor)];
-      return entry === undefined ? undefined : (entry.event ?? { held: entry.sequence });
-    },
-    storedUpTo: () => missingUpTo,
-    outputAfter: (cursor) => output - (entries[indexAfter(entries, cursor)]?.outputBefore ?? output),
-  };
+  #drop(at: number): void {
+    const [entry] = this.#entries.splice(at, 1);
+    if (entry?.event === undefined) return;
+    this.#weigh(entry.event, -entry.bytes);
+    if (entry.keptAs === 'stored') this.#missingUpTo = Math.max(this.#missingUpTo, entry.sequence);
+  }
 }
 
 /** Where the first entry after the cursor is, or would be. */
@@ -158,10 +189,6 @@ function isDroppable({ event }: Entry): boolean {
 
 function isOutput({ event }: Entry): boolean {
   return event?.happened.kind === 'output';
-}
-
-function sortOf({ kind }: Happening): 'output' | 'other' {
-  return kind === 'output' ? 'output' : 'other';
 }
 
 /** What an event takes besides what it says. */

@@ -17,7 +17,7 @@ const resultOf = (id: string, stdout: string) => ({ call_id: id, outcome: { stdo
 /** A ring, and the database beside it, which has every result. */
 function createPlace(bounds: RingBounds, first = 2, storedUpTo = 0) {
   const bell = createBell();
-  const ring = createEventRing({ begin: BEGIN, first, storedUpTo, changed: bell.ring, bounds });
+  const ring = createEventRing({ begin: BEGIN, first, storedUpTo, changed: () => bell.ring(), bounds });
   const stored: ToldCall[] = [];
   const source: EventSource & { isOver: boolean } = {
     ring,

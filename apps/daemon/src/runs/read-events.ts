@@ -24,8 +24,6 @@ export interface ReadOptions {
   readonly signal: AbortSignal;
   /** Told of how far the reader came, and when it leaves. */
   readonly progress?: { took(cursor: number): void; leave(): void } | undefined;
-  /** From then on the reader wants only what has happened already. */
-  isEnough?(): boolean;
 }
 
 /** As many results as are read at a time. */
@@ -36,33 +34,101 @@ const PAGE = 32;
  * read from the database, which has every result: so a reader that comes late, or is slow, misses output and steps on the
  * way, and no end of a call.
  */
-export async function* readEvents(
-  source: EventSource,
-  { after, signal, progress, isEnough }: ReadOptions,
-): AsyncGenerator<RunEvent, void, undefined> {
-  const { ring, bell } = source;
-  let cursor = after;
-  let store: StoreReader | undefined;
-  try {
-    while (!signal.aborted) {
-      const rung = bell.rung();
-      if (cursor < ring.storedUpTo()) store ??= createStoreReader(source);
-      const fromStore = await store?.after(cursor);
-      const fromRing = ring.after(cursor);
-      const isStored = fromStore !== undefined && fromStore.sequence < numberOf(fromRing);
-      const event = isStored ? fromStore : fromRing;
-      if (event === undefined || 'held' in event) {
-        if (source.isOver || isEnough?.() === true) return;
-        await bell.wait(rung, signal);
-        continue;
-      }
-      cursor = event.sequence;
-      yield event;
-      progress?.took(cursor);
-    }
-  } finally {
-    progress?.leave();
+export function readEvents(source: EventSource, options: ReadOptions): RunEvents {
+  return new EventReader(source, options);
+}
+
+export interface RunEvents extends AsyncIterableIterator<RunEvent, void, undefined> {
+  /** From now on only what has happened already is wanted. */
+  enough(): void;
+}
+
+/** A class: thousands of readers stand idle, and what waits in an async generator takes more memory than the run. */
+class EventReader implements RunEvents {
+  readonly #source: EventSource;
+  readonly #options: ReadOptions;
+  #cursor: number;
+  #store: StoreReader | undefined;
+  #isEnough = false;
+  #isOver = false;
+
+  constructor(source: EventSource, options: ReadOptions) {
+    this.#source = source;
+    this.#options = options;
+    this.#cursor = options.after;
   }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<RunEvent, void>> {
+    const { after, signal, progress } = this.#options;
+    const { ring, bell } = this.#source;
+    // Whoever asks for the next one has the one before.
+    if (!this.#isOver && this.#cursor > after) progress?.took(this.#cursor);
+    if (this.#isDone() || this.#store !== undefined || this.#cursor < ring.storedUpTo()) return this.#find();
+
+    const rung = bell.rung();
+    const event = ring.after(this.#cursor);
+    if (isTold(event)) return Promise.resolve(this.#give(event));
+    // The idle stand here, and not in `#find`: what an async function keeps while it waits is larger.
+    return this.#isAll() ? this.#find() : bell.wait(rung, signal).then(() => this.#find());
+  }
+
+  return(): Promise<IteratorResult<RunEvent, void>> {
+    return Promise.resolve(this.#leave());
+  }
+
+  enough(): void {
+    this.#isEnough = true;
+    this.#source.bell.ring();
+  }
+
+  async #find(): Promise<IteratorResult<RunEvent, void>> {
+    const { ring, bell } = this.#source;
+    try {
+      while (!this.#isDone()) {
+        const rung = bell.rung();
+        if (this.#cursor < ring.storedUpTo()) this.#store ??= createStoreReader(this.#source);
+        const fromStore = await this.#store?.after(this.#cursor);
+        const fromRing = ring.after(this.#cursor);
+        const isStored = fromStore !== undefined && fromStore.sequence < numberOf(fromRing);
+        const event = isStored ? fromStore : fromRing;
+        if (isTold(event)) return this.#give(event);
+        if (this.#isAll()) break;
+        await bell.wait(rung, this.#options.signal);
+      }
+    } catch (error) {
+      this.#leave();
+      throw error;
+    }
+    return this.#leave();
+  }
+
+  #isDone(): boolean {
+    return this.#isOver || this.#options.signal.aborted;
+  }
+
+  /** Of what has not happened yet, nothing is waited for. */
+  #isAll(): boolean {
+    return this.#source.isOver || this.#isEnough;
+  }
+
+  #give(event: RunEvent): IteratorYieldResult<RunEvent> {
+    this.#cursor = event.sequence;
+    return { done: false, value: event };
+  }
+
+  #leave(): IteratorReturnResult<void> {
+    if (!this.#isOver) this.#options.progress?.leave();
+    this.#isOver = true;
+    return { done: true, value: undefined };
+  }
+}
+
+function isTold(found: ReturnType<EventRing['after']>): found is RunEvent {
+  return found !== undefined && !('held' in found);
 }
 
 function numberOf(found: ReturnType<EventRing['after']>): number {

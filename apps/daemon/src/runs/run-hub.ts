@@ -11,7 +11,7 @@ import { DaemonError } from '../daemon-error.ts';
 import { createBell } from './bell.ts';
 import { type CallInput, createCallInput } from './call-input.ts';
 import { createEventRing, type HeldPlaces, type RingBounds } from './event-ring.ts';
-import { type ReadTold, readEvents } from './read-events.ts';
+import { type ReadTold, type RunEvents, readEvents } from './read-events.ts';
 import type { RunEvent } from './run-event.ts';
 import { createSlowReaders } from './slow-readers.ts';
 import { tellCall } from './tell-call.ts';
@@ -27,7 +27,7 @@ export interface RunHub {
   send(key: string, input: AttachedInput): Promise<void>;
   /** False when no such call is under way. */
   cancelCall(key: string): boolean;
-  events(options: ListenOptions): AsyncGenerator<RunEvent, void, undefined>;
+  events(options: ListenOptions): RunEvents;
 }
 
 export type Proposal = Pick<ProposedCall, 'tool' | 'input' | 'agentSays' | 'taints'> & { readonly key: string };
@@ -38,8 +38,6 @@ export interface ListenOptions {
   readonly signal: AbortSignal;
   /** A tool that writes faster than this one reads waits for it, within bounds. */
   readonly isWaitedFor: boolean;
-  /** From then on the listener wants only what has happened already. */
-  readonly until?: Promise<unknown>;
 }
 
 export interface RunHubDeps {
@@ -126,15 +124,8 @@ export function createRunHub(run: AdoptedRun, deps: RunHubDeps): RunHub {
       call?.cancel.abort();
       return call !== undefined;
     },
-    events({ after, signal, isWaitedFor, until }) {
-      const progress = isWaitedFor ? readers.join(after) : undefined;
-      if (until === undefined) return readEvents(source, { after, signal, progress });
-      let isEnough = false;
-      void until.then(() => {
-        isEnough = true;
-        bell.ring();
-      });
-      return readEvents(source, { after, signal, progress, isEnough: () => isEnough });
+    events({ after, signal, isWaitedFor }) {
+      return readEvents(source, { after, signal, progress: isWaitedFor ? readers.join(after) : undefined });
     },
   };
 }

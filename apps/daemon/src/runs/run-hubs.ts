@@ -3,8 +3,7 @@ import { parseActor } from '@palyra/journal';
 import type { Clock, Logger, RunId } from '@palyra/primitives';
 import { createBell } from './bell.ts';
 import { createEventRing, type RingBounds } from './event-ring.ts';
-import { readEvents } from './read-events.ts';
-import type { RunEvent } from './run-event.ts';
+import { type RunEvents, readEvents } from './read-events.ts';
 import { createRunHub, type ListenOptions, type RunHub, runStarted } from './run-hub.ts';
 
 /** The hubs of the runs that this process has open, and who looks after them. */
@@ -12,7 +11,7 @@ export interface RunHubs {
   /** Of a run that is open; the same one for everybody. */
   of(run: AdoptedRun): RunHub;
   /** Of any run, open or not, for whoever may see it. */
-  events(run: KnownRun, options: ListenOptions): Promise<AsyncGenerator<RunEvent, void, undefined>>;
+  events(run: KnownRun, options: ListenOptions): Promise<RunEvents>;
   /** Somebody of the run's own is here until they say that they leave. A run that all have left is cancelled after a while. */
   attend(run: RunId): Attendance;
   /** What earlier processes left open, and nobody comes back to, is cancelled after the same while. */
@@ -88,9 +87,14 @@ function recordedEvents(
   run: KnownRun,
   { at: time, outcome, calls, told: number }: NonNullable<KnownRun['end']>,
   { told, after, signal }: Recorded,
-): AsyncGenerator<RunEvent, void, undefined> {
+): RunEvents {
   const bell = createBell();
-  const ring = createEventRing({ begin: runStarted(run), first: number, storedUpTo: number - 1, changed: bell.ring });
+  const ring = createEventRing({
+    begin: runStarted(run),
+    first: number,
+    storedUpTo: number - 1,
+    changed: () => bell.ring(),
+  });
   ring.push({ time, happened: { kind: 'run_ended', outcome, calls } }, 'only_here');
   return readEvents({ ring, told, bell, isOver: true }, { after, signal });
 }

@@ -25,49 +25,77 @@ export interface SlowReadersDeps {
 /** Less than the ring holds, so that a reader that is waited for misses nothing. */
 const MOST_BEHIND = 256 * 1024;
 
-interface Reader {
-  cursor: number;
-  /** It took nothing for too long: nobody waits for it until it has caught up. */
-  isGivenUp: boolean;
-}
-
 /**
  * The program that one watches is held back while its reader is behind, as a pipe would.
  * SECURITY: T-39 — a reader that stands still holds it for so long and no longer, and costs no memory: it has a gap then.
  */
-export function createSlowReaders({ behind, clock, patienceMs }: SlowReadersDeps): SlowReaders {
-  let readers: readonly Reader[] = [];
-  // Made when a tool first waits: most never do.
-  let bell: Bell | undefined;
-  const isLate = (reader: Reader) => !reader.isGivenUp && behind(reader.cursor) > MOST_BEHIND;
+export function createSlowReaders(deps: SlowReadersDeps): SlowReaders {
+  return new Readers(deps);
+}
 
-  return {
-    join(cursor) {
-      const reader: Reader = { cursor, isGivenUp: false };
-      readers = [...readers, reader];
-      return {
-        took(now) {
-          reader.cursor = now;
-          if (reader.isGivenUp && behind(now) === 0) reader.isGivenUp = false;
-          bell?.ring();
-        },
-        leave() {
-          readers = readers.filter((each) => each !== reader);
-          bell?.ring();
-        },
-      };
-    },
-    async caughtUp(signal) {
-      while (!signal.aborted) {
-        const late = readers.filter(isLate);
-        if (late.length === 0) return;
-        const before = late.map(({ cursor }) => cursor);
-        bell ??= createBell();
-        if (await hasRung(bell, { clock, patienceMs, signal })) continue;
-        for (const [at, reader] of late.entries()) if (reader.cursor === before[at]) reader.isGivenUp = true;
-      }
-    },
-  };
+/** Classes: thousands of runs stand idle, and closures of each would take more than what they hold. */
+class Readers implements SlowReaders {
+  readonly deps: SlowReadersDeps;
+  #joined: readonly Reader[] = [];
+  // Made when a tool first waits: most never do.
+  #bell: Bell | undefined;
+
+  constructor(deps: SlowReadersDeps) {
+    this.deps = deps;
+  }
+
+  join(cursor: number): WaitedReader {
+    const reader = new Reader(this, cursor);
+    this.#joined = [...this.#joined, reader];
+    return reader;
+  }
+
+  async caughtUp(signal: AbortSignal): Promise<void> {
+    const { clock, patienceMs } = this.deps;
+    while (!signal.aborted) {
+      const late = this.#joined.filter((reader) => reader.isLate());
+      if (late.length === 0) return;
+      const before = late.map(({ cursor }) => cursor);
+      this.#bell ??= createBell();
+      if (await hasRung(this.#bell, { clock, patienceMs, signal })) continue;
+      for (const [at, reader] of late.entries()) if (reader.cursor === before[at]) reader.isGivenUp = true;
+    }
+  }
+
+  moved(): void {
+    this.#bell?.ring();
+  }
+
+  without(reader: Reader): void {
+    this.#joined = this.#joined.filter((each) => each !== reader);
+    this.moved();
+  }
+}
+
+class Reader implements WaitedReader {
+  readonly #among: Readers;
+  cursor: number;
+  /** It took nothing for too long: nobody waits for it until it has caught up. */
+  isGivenUp = false;
+
+  constructor(among: Readers, cursor: number) {
+    this.#among = among;
+    this.cursor = cursor;
+  }
+
+  took(now: number): void {
+    this.cursor = now;
+    if (this.isGivenUp && this.#among.deps.behind(now) === 0) this.isGivenUp = false;
+    this.#among.moved();
+  }
+
+  leave(): void {
+    this.#among.without(this);
+  }
+
+  isLate(): boolean {
+    return !this.isGivenUp && this.#among.deps.behind(this.cursor) > MOST_BEHIND;
+  }
 }
 
 interface Patience extends Pick<SlowReadersDeps, 'clock' | 'patienceMs'> {

@@ -41,12 +41,15 @@ export function createRunStream(deps: RunStreamDeps): ServiceImpl<typeof RunServ
     const hub = hubs.of(run);
     const here = hubs.attend(run.id);
     let failure: Error | undefined;
+    const events = hub.events({ after, signal: context.signal, isWaitedFor: true });
     // Nothing more will be said: what was begun is told to its end, and then there is nothing to stay for.
-    const until = hear(messages, { run, hub, after }).catch((error: unknown) => {
-      failure = error instanceof Error ? error : new Error('A message could not be read.', { cause: error });
-    });
+    void hear(messages, { run, hub, after })
+      .catch((error: unknown) => {
+        failure = error instanceof Error ? error : new Error('A message could not be read.', { cause: error });
+      })
+      .then(() => events.enough());
     try {
-      for await (const event of hub.events({ after, signal: context.signal, isWaitedFor: true, until })) {
+      for await (const event of events) {
         yield { event: wireRunEvent(event, room) };
       }
     } finally {
