@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type Ended, type Newcomer, newcomer } from './palyra-process.ts';
 
@@ -156,6 +157,23 @@ describe('what happened', () => {
     expect(readFileSync(join(here.workspace, 'new.md'), 'utf8')).toBe('x');
     expect(await here.palyra(['undo'])).toMatchObject({ exit: 0 });
     expect(existsSync(join(here.workspace, 'new.md'))).toBe(false);
+  });
+
+  test('a module that the operator adds is called, keeps its key, and runs out of fuel', async () => {
+    const counter = fileURLToPath(new URL('../../examples/wasm/wat/counter.wasm', import.meta.url));
+    expect(await here.palyra(['module', 'add', 'counter', counter, '--grant', 'kv'])).toMatchObject({ exit: 0 });
+    const call = (input: object) =>
+      here.palyra(['tool', 'call', 'palyra.wasm.run', '--json', '--input', JSON.stringify(input)]);
+    expect(await call({ module: 'counter' })).toMatchObject({ exit: 0 });
+    const again = await call({ module: 'counter' });
+    expect(JSON.parse(again.out)).toMatchObject({
+      outcome: { kind: 'completed', output: { output: 2 } },
+      attestation: { executor: 'sandbox_tier_a_wasm', sandbox_enforcement: 'strict' },
+    });
+    const spent = await call({ module: 'counter', fuel: 5 });
+    expect(JSON.parse(spent.out)).toMatchObject({ outcome: { kind: 'quota_exceeded', code: 'wasm.fuel_exhausted' } });
+    expect(spent.exit).not.toBe(0);
+    expect(await here.palyra(['module', 'remove', 'counter'])).toMatchObject({ exit: 0 });
   });
 
   test('and verifies offline, after palyrad was told to end', async () => {

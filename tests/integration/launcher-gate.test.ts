@@ -122,7 +122,7 @@ test('a way out for a job without a listener, and a listener without a sandbox, 
     4,
     Buffer.concat([encodeRequest(barePlan(['/bin/true']), { stdin: false }), encodeItems(wayOut(GATE, 'x'))]),
   );
-  expect(await refusalOf(launcher, 4)).toBe('A way out comes with the word.');
+  expect(await refusalOf(launcher, 4)).toBe('A way out, and that streams are handed over, come with the word.');
 });
 
 test('a gate is a program and nothing else, and root’s is nobody’s', async () => {

@@ -5,6 +5,7 @@ import { removeOrdinaryUser } from '@palyra/testkit';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandboxProfile } from '../sandbox-profile.ts';
 import { type ServicePlace, startServicePlace } from '../service/service-place.ts';
+import { guest, KEEPER } from '../wasm-guests/guests.ts';
 import { type StandIn, standIn } from './network-house.ts';
 
 const IS_ROOT = process.geteuid?.() === 0;
@@ -25,9 +26,12 @@ describe.runIf(IS_ROOT)('palyrad with a user of its own, for somebody else’s w
     web = await standIn();
     const toml = `[egress]\nhosts = "web.example=127.0.0.1"\nprivate_ranges = "127.0.0.1:${web.port}"`;
     place = await startServicePlace({ toml });
-    // So that the worker that reads, and the proxy, are there before the first test, and stay: what a test starts, it ends.
+    // So that the worker that reads, the proxy and the host of a module are there before the first test, and stay: what a test starts, it ends.
     await call('fs.list', { path: '.' });
     await call('process.run', { argv: ['true'] });
+    const base64 = Buffer.from(await guest(KEEPER)).toString('base64');
+    await place.tell({ act: 'install', name: 'keeper', base64, grants: { kv: true, emit: true } });
+    await call('wasm.run', { module: 'keeper', input: { n: 1 } });
   });
   afterAll(async () => {
     await place.close();
@@ -70,6 +74,12 @@ describe.runIf(IS_ROOT)('palyrad with a user of its own, for somebody else’s w
     expect([ownerOf('notes.txt'), ownerOf('new/file.txt')]).toEqual([place.ownerUid, place.ownerUid]);
     expect(await place.tell({ act: 'undo' })).toMatchObject({ kind: 'undone', calls: { length: 2 } });
     expect(text('notes.txt')).toBe('one\n');
+  });
+
+  test('a module runs in Tier A, in a box of the owner’s, and keeps what it was told', async () => {
+    const { outcome, attestation } = await call('wasm.run', { module: 'keeper', input: { n: 2 } });
+    expect(outcome).toMatchObject({ kind: 'completed', output: { output: { n: 1 }, host_calls: 5 } });
+    expect(attestation).toMatchObject({ executor: 'sandbox_tier_a_wasm', sandbox_enforcement: 'strict' });
   });
 
   test('a protected file that needs a human is written once approved', async () => {

@@ -1,30 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { addModule } from '@palyra/config';
+import { addModule, parseConfig } from '@palyra/config';
 import { sha256Hex } from '@palyra/primitives';
+import { sharedPostgres } from '@palyra/testkit';
 import { expect, test } from 'vitest';
-import { assemble, ECHO, guest, SPIN } from '../wasm-guests/guests.ts';
+import { assemble, ECHO, guest, KEEPER, SPIN } from '../wasm-guests/guests.ts';
 import { type DaemonHouse, openDaemonHouse } from './daemon-house.ts';
-
-/** Emits its input, logs it, puts it under the key `k`, and answers with what was there before, or null. */
-const KEEPER = {
-  imports: `
-    (import "palyra" "kv_get" (func $get (param i64 i32 i32) (result i32)))
-    (import "palyra" "kv_put" (func $put (param i64 i32 i32 i32 i32) (result i32)))
-    (import "palyra" "emit" (func $emit (param i64 i32 i32) (result i32)))
-    (import "palyra" "log" (func $log (param i64 i32 i32 i32) (result i32)))
-    (import "palyra" "fetch_result" (func $fetch (param i64 i32 i32) (result i32)))`,
-  parts: '(data (i32.const 16) "k") (data (i32.const 32) "null")',
-  call: `(local $got i32)
-    (drop (call $emit (local.get $h) (local.get $p) (local.get $n)))
-    (drop (call $log (local.get $h) (i32.const 1) (local.get $p) (local.get $n)))
-    (local.set $got (call $get (local.get $h) (i32.const 16) (i32.const 1)))
-    (if (i32.ge_s (local.get $got) (i32.const 0))
-      (then (drop (call $fetch (local.get $h) (i32.const 64) (local.get $got))))
-      (else (local.set $got (i32.const 4)) (memory.copy (i32.const 64) (i32.const 32) (i32.const 4))))
-    (drop (call $put (local.get $h) (i32.const 16) (i32.const 1) (local.get $p) (local.get $n)))
-    (call $packed (i32.const 64) (local.get $got))`,
-};
 
 /** Emits its input twice, and answers with it. */
 const NOISY = {
@@ -108,13 +89,21 @@ test('a module is called through the pipeline: decided, run in Tier A, attested'
   expect((await call({ module: 'keeper', input: { n: 1 } }, hear)).outcome.output).toMatchObject({ output: null });
   const kept = await call({ module: 'keeper', input: { n: 2 } }, hear);
   expect(kept.outcome.output).toMatchObject({ output: { n: 1 }, host_calls: 5 });
-  expect(kept.attested).toMatchObject({ sandbox: { asked: ['emit=0', 'kv_get=0', 'kv_put=0'] } });
+  expect(kept.attested).toMatchObject({
+    sandbox: { asked: ['emit=0', 'kv_get=0', 'kv_put=0'] },
+    resources: { host_calls: 5, events: 1 },
+  });
+  // The stream is gone; the output, to which the attestation commits, says what was on it.
+  expect(kept.outcome.output).toMatchObject({ events: { count: 1, sha256: sha256Hex(Buffer.from('{"n":2}\n')) } });
   expect(heard.join('')).toMatch(/stdout: \{"n":2\}\n.*stderr: info \{"n":2\}/s);
 
   // T-26: what is emitted counts as output; what is beyond is refused, and heard by nobody.
   heard.length = 0;
   const noisy = await call({ module: 'noisy', input: { n: 3 } }, hear);
-  expect(noisy.attested).toMatchObject({ sandbox: { asked: ['emit=0', 'emit=-2'] }, resources: { host_calls: 2 } });
+  expect(noisy.attested).toMatchObject({
+    sandbox: { asked: ['emit=0', 'emit=-2'] },
+    resources: { host_calls: 2, events: 1 },
+  });
   expect(heard).toEqual(['stdout: {"n":3}\n']);
 
   for (const [why, input, code] of REFUSED) {
@@ -123,6 +112,28 @@ test('a module is called through the pipeline: decided, run in Tier A, attested'
     expect(refused.attestation.executor).toBe('none');
   }
   expect(await house.verdict()).toBe('sound');
+});
+
+test('with PostgreSQL, too, a module keeps what it was told, and is attested', async () => {
+  const { url, giveBack } = await sharedPostgres().createDatabase();
+  const toml = `[egress]\nunlisted = "deny"\n[storage]\nurl = ${JSON.stringify(url)}`;
+  const house = await openDaemonHouse({ config: parseConfig(toml, 'palyra.toml').config });
+  await using _ = {
+    async [Symbol.asyncDispose]() {
+      await house.close();
+      await giveBack();
+    },
+  };
+  mkdirSync(house.home.modules, { mode: 0o700 });
+  await install(house, 'keeper', [await guest(KEEPER), { grants: { kv: true, emit: true } }]);
+  const call = callsOf(house);
+  expect((await call({ module: 'keeper', input: { n: 1 } })).outcome.output).toMatchObject({ output: null });
+  const kept = await call({ module: 'keeper', input: { n: 2 } });
+  expect(kept.outcome.output).toMatchObject({ output: { n: 1 }, host_calls: 5 });
+  expect(kept.attested).toMatchObject({
+    sandbox: { asked: ['emit=0', 'kv_get=0', 'kv_put=0'], instance_reused: true },
+    resources: { events: 1 },
+  });
 });
 
 const ASKED_ABOUT = `@id("modules-are-asked-about")

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { parseConfig } from '@palyra/config';
+import { addModule, parseConfig } from '@palyra/config';
 import type { Caller } from '@palyra/gateway';
 import { createIdSource } from '@palyra/primitives';
 import type { SandboxCommand, SandboxProfile } from '@palyra/sandbox';
@@ -20,6 +20,8 @@ export interface ServiceSettings {
 export type ServiceOrder =
   | { readonly act: 'call'; readonly tool: string; readonly input: object }
   | { readonly act: 'undo' }
+  /** Put into palyrad's home, as its operator does it. */
+  | { readonly act: 'install'; readonly name: string; readonly base64: string; readonly grants: ModuleGrants }
   | {
       readonly act: 'run';
       readonly command: SandboxCommand;
@@ -37,6 +39,8 @@ export type ServiceOrder =
   /** Every way back that there is. */
   | { readonly act: 'become_root' }
   | { readonly act: 'close' };
+
+type ModuleGrants = Parameters<typeof addModule>[1]['grants'];
 
 export interface ServiceFacts {
   readonly pid: number;
@@ -156,6 +160,13 @@ async function obey(order: ServiceOrder): Promise<unknown> {
   switch (order.act) {
     case 'call':
       return call(order.tool, order.input);
+    case 'install':
+      mkdirSync(home.modules, { recursive: true, mode: 0o700 });
+      return addModule(
+        home.modules,
+        { name: order.name, bytes: Buffer.from(order.base64, 'base64'), grants: order.grants, limits: {} },
+        { replace: false },
+      );
     case 'undo':
       return daemon.changes.undo({ runId: run.id, fileTools: daemon.fileTools });
     case 'run':

@@ -32,6 +32,26 @@ export const ECHO: string = guestText({ call: '(call $packed (local.get $p) (loc
 /** Never ends. */
 export const SPIN: string = guestText({ call: '(loop $again (br $again)) (i64.const 0)' });
 
+/** Emits its input, logs it, puts it under the key `k`, and answers with what was there before, or null. */
+export const KEEPER: GuestText = {
+  imports: `
+    (import "palyra" "kv_get" (func $get (param i64 i32 i32) (result i32)))
+    (import "palyra" "kv_put" (func $put (param i64 i32 i32 i32 i32) (result i32)))
+    (import "palyra" "emit" (func $emit (param i64 i32 i32) (result i32)))
+    (import "palyra" "log" (func $log (param i64 i32 i32 i32) (result i32)))
+    (import "palyra" "fetch_result" (func $fetch (param i64 i32 i32) (result i32)))`,
+  parts: '(data (i32.const 16) "k") (data (i32.const 32) "null")',
+  call: `(local $got i32)
+    (drop (call $emit (local.get $h) (local.get $p) (local.get $n)))
+    (drop (call $log (local.get $h) (i32.const 1) (local.get $p) (local.get $n)))
+    (local.set $got (call $get (local.get $h) (i32.const 16) (i32.const 1)))
+    (if (i32.ge_s (local.get $got) (i32.const 0))
+      (then (drop (call $fetch (local.get $h) (i32.const 64) (local.get $got))))
+      (else (local.set $got (i32.const 4)) (memory.copy (i32.const 64) (i32.const 32) (i32.const 4))))
+    (drop (call $put (local.get $h) (i32.const 16) (i32.const 1) (local.get $p) (local.get $n)))
+    (call $packed (i32.const 64) (local.get $got))`,
+};
+
 let assembler: ReturnType<typeof wabtModule> | undefined;
 
 export async function assemble(text: string): Promise<Uint8Array> {

@@ -8,7 +8,4 @@
 /* NULL, or why it does not get it. `gate` may be anything, or nothing. */
 const char *pass_listener(struct job *gate, int listener, const char *label);
 
-/* What the gate says there is of no interest: Node acknowledges handles. */
-void hear_gate(struct job *gate);
-
 #endif

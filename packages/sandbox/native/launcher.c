@@ -18,12 +18,14 @@
 #include "end-report.h"
 #include "frames.h"
 #include "gate.h"
+#include "hand-over.h"
 #include "job-cgroups.h"
 #include "job-life.h"
 #include "job-streams.h"
 #include "landlock-rules.h"
 #include "listener.h"
 #include "outside-facts.h"
+#include "pass-handle.h"
 #include "pass-signal.h"
 #include "stage-root.h"
 #include "texts.h"
@@ -35,6 +37,7 @@
 static struct job jobs[MAX_JOBS];
 static int most_jobs = MAX_JOBS;
 static struct host host;
+static int hands = -1; /* where palyrad takes descriptors */
 static struct buffer own_namespaces; /* as facts; they do not change */
 static struct request request;
 
@@ -190,6 +193,7 @@ static const char *take_word(struct job *job, const uint8_t *payload, size_t len
   const char *fault = parse_word(payload, length, job->is_later, &request);
   if (fault == NULL) fault = open_way_out(job);
   if (fault == NULL && job->is_later && !request.has_stdin) close_fd(&job->fds.input);
+  if (fault == NULL && request.is_handed_over) fault = hand_over(job, hands);
   /* Who cannot be told has not been started, and is never taken for it. */
   if (fault == NULL && give_word(job->fds.stage, request.for_stage.bytes, request.for_stage.length) != 0) fault = "The process that waits for its word is gone.";
   release_request(&request);
@@ -335,13 +339,15 @@ static void on_too_long(uint32_t id) {
 /* The loop. */
 
 #define PER_JOB 6
-static struct pollfd polled[1 + MAX_JOBS * PER_JOB];
+#define OUR_OWN 2
+static struct pollfd polled[OUR_OWN + MAX_JOBS * PER_JOB];
 
 static void poll_for(size_t at, int fd, short events) { polled[at] = (struct pollfd){.fd = fd, .events = events}; }
 
 static size_t list_polled(void) {
   size_t count = 0;
   poll_for(count++, CONTROL, (short)(POLLIN | (unsent_bytes() > 0 ? POLLOUT : 0)));
+  poll_for(count++, hands, POLLIN);
   for (int at = 0; at < MAX_JOBS; at += 1) {
     struct job *job = &jobs[at];
     if (job->phase == JOB_FREE) continue;
@@ -371,7 +377,7 @@ static int poll_timeout(uint64_t now) {
 }
 
 static void serve_jobs(size_t count) {
-  size_t slot = 1;
+  size_t slot = OUR_OWN;
   for (int at = 0; at < MAX_JOBS && slot < count; at += 1) {
     struct job *job = &jobs[at];
     if (job->phase == JOB_FREE) continue;
@@ -382,7 +388,7 @@ static void serve_jobs(size_t count) {
     if (of[2].revents != 0 && job->fds.output >= 0) take_output(job, &job->fds.output, FRAME_STDOUT);
     if (of[3].revents != 0 && job->fds.errors >= 0 && (job->credit > 0 || job->has_report)) take_output(job, &job->fds.errors, FRAME_STDERR);
     if (of[4].revents != 0) give_input(job);
-    if (of[5].revents != 0 && job->fds.channel >= 0) hear_gate(job);
+    if (of[5].revents != 0 && job->fds.channel >= 0) hear_handles(&job->fds.channel);
   }
 }
 
@@ -420,6 +426,7 @@ static void serve(void) {
     if (ready < 0 && errno != EINTR) break;
     if (ready > 0) {
       serve_jobs(count);
+      if (polled[1].revents != 0) hear_handles(&hands);
       if (polled[0].revents & (POLLIN | POLLHUP | POLLERR) && hear_frames(&hearer) != 0) break;
     }
     settle_jobs();
@@ -455,7 +462,7 @@ static void take_descriptors(void) {
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
-  if (files.rlim_cur < 1 + MAX_JOBS * PER_JOB) most_jobs = ((int)files.rlim_cur - 1) / PER_JOB;
+  if (files.rlim_cur < OUR_OWN + MAX_JOBS * PER_JOB) most_jobs = ((int)files.rlim_cur - OUR_OWN) / PER_JOB;
 }
 
 /* In a copy of us that others may look into: only what its own request says stays. */
@@ -477,8 +484,10 @@ static const char *protect_ourselves(void) {
   signal(SIGPIPE, SIG_IGN);
   /* Ctrl-C in palyrad's terminal is palyrad's affair: it will tell us, or be gone. */
   setsid();
-  if (close_range(CONTROL + 1, ~0U, 0) != 0) return "cannot close what it inherited";
+  if (has_hands()) hands = HANDS;
+  if (close_range(hands >= 0 ? HANDS + 1 : CONTROL + 1, ~0U, 0) != 0) return "cannot close what it inherited";
   fcntl(CONTROL, F_SETFD, FD_CLOEXEC);
+  if (hands >= 0) fcntl(hands, F_SETFD, FD_CLOEXEC);
   host.is_root = geteuid() == 0;
   host.forget_others = forget_others;
   struct buffer mounts = {0};

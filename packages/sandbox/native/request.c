@@ -276,6 +276,7 @@ static void add_item(struct parser *p, const struct item *item) {
     case ITEM_LANDLOCK_STAMP: r->landlock_stamp = text(p, item->bytes, item->length); break;
     case ITEM_GATE: r->is_gate = exactly(p, item, 0); break;
     case ITEM_WAY_OUT: add_way_out(p, item); break;
+    case ITEM_HAND_OVER: r->is_handed_over = exactly(p, item, 0); break;
     default: p->fault = "An item is unknown.";
   }
 }
@@ -312,10 +313,13 @@ static void settle_strings(struct request *r) {
 /* SECURITY: T-03 — a sandbox that was compared with its plan stays that one: with the word comes a tool, and no more. */
 static int names_tool(uint16_t tag) { return tag <= ITEM_CWD || tag == ITEM_STDIN; }
 
+/* For the launcher: the stage hears nothing of it. */
+static int is_of_word(uint16_t tag) { return tag == ITEM_WAY_OUT || tag == ITEM_HAND_OVER; }
+
 enum payload { OF_REQUEST, OF_WORD, OF_TOOL };
 
 static const char *misplaced(uint16_t tag, enum payload payload) {
-  if (tag == ITEM_WAY_OUT) return payload == OF_WORD ? NULL : "A way out comes with the word.";
+  if (is_of_word(tag)) return payload == OF_WORD ? NULL : "A way out, and that streams are handed over, come with the word.";
   return payload == OF_REQUEST || names_tool(tag) ? NULL : "The word says more than what the tool is.";
 }
 
@@ -330,7 +334,7 @@ static const char *parse(const uint8_t *bytes, size_t length, struct request *re
     if (fault != NULL) return fault;
     add_item(&parser, &item);
     if (parser.fault != NULL) return parser.fault;
-    int is_for_stage = payload == OF_REQUEST ? item.tag <= ITEM_LISTENER : payload == OF_WORD && item.tag != ITEM_WAY_OUT;
+    int is_for_stage = payload == OF_REQUEST ? item.tag <= ITEM_LISTENER : payload == OF_WORD && !is_of_word(item.tag);
     if (is_for_stage) append_item(&request->for_stage, item.tag, item.bytes, item.length);
   }
   if (found < 0) return "The request is cut off.";

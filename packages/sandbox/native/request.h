@@ -84,7 +84,7 @@ struct request {
   const char *cpu_counter;
   uint8_t cpu_counter_unit;
   /* With a word: where the listener goes, and what it is called there. */
-  int has_way_out;
+  int has_way_out, is_handed_over;
   uint32_t gate;
   const char *label;
   /* The items that the stage needs, as they came. */
@@ -101,8 +101,8 @@ struct request {
 
 /* NULL, or why it is refused: a static sentence. `release_request` afterwards in either case. */
 const char *parse_request(const uint8_t *bytes, size_t length, struct request *request);
-/* The same for what comes with the word: a tool where that was left open (`is_later`), perhaps a way out, and nothing that was
- * measured and compared before. `for_stage` is the tool alone. */
+/* The same for what comes with the word: a tool where that was left open (`is_later`), perhaps a way out, perhaps that its streams
+ * are handed over, and nothing that was measured and compared before. `for_stage` is the tool alone. */
 const char *parse_word(const uint8_t *bytes, size_t length, int is_later, struct request *request);
 /* And for what the stage is told of it: the tool. */
 const char *parse_tool(const uint8_t *bytes, size_t length, struct request *request);

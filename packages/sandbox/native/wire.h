@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_VERSION 4
+#define WIRE_VERSION 5
 #define FRAME_HEADER 9
 #define ITEM_HEADER 6
 /* A request carries a seccomp program, small files, and copies of programs: 128 MiB of these (`src/bind/open-bound-file.ts`). */
@@ -45,7 +45,7 @@ enum from_launcher {
 
 /* Items of FRAME_START. Those up to ITEM_LISTENER are also in the file that the stage reads. The first four and ITEM_STDIN are
  * also those of FRAME_GO, for a job that was started with ITEM_LATER; ITEM_WAY_OUT is FRAME_GO's alone, for one that was
- * started with ITEM_LISTENER. */
+ * started with ITEM_LISTENER, and so is ITEM_HAND_OVER. */
 enum start_item {
   ITEM_TOOL_PATH = 1,
   ITEM_TOOL_ARG = 2,
@@ -72,6 +72,7 @@ enum start_item {
   ITEM_FILTER = 28,         /* a seccomp program, for a tool without a wrapper to load it */
   ITEM_GATE = 29,           /* empty: no tool, but a program that gets listeners; with the first four, identity and input alone */
   ITEM_WAY_OUT = 30,        /* gate u32 (a job), label */
+  ITEM_HAND_OVER = 31,      /* empty: palyrad gets our ends of its input and output, and speaks with it without us */
 };
 
 /* Items of FRAME_FACTS. */

@@ -9,6 +9,7 @@ import { failedToStart, launcherGone, notStarted, type OutcomeContext, outcomeOf
 import type { LaunchPlan } from './launch-plan.ts';
 import type { EndReport } from './launcher/decode-reports.ts';
 import type { NamedTool, NamedWayOut } from './launcher/encode-request.ts';
+import type { HandedPipes } from './launcher/handed-pipes.ts';
 import type { PassedSignal } from './launcher/passed-signals.ts';
 import { CLOSED, type Job, type JobEvents, type Launcher } from './launcher/start-launcher.ts';
 import type { WarmSandbox } from './pool/warm-sandbox.ts';
@@ -20,6 +21,12 @@ export interface RunOptions {
   readonly input?: InputSource;
   /** Each piece as it comes; the tool waits while a promise is pending. */
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
+  /**
+   * Wants its input and standard output themselves, once it runs: for a program that is spoken with, one word at a time. Then
+   * neither `input` nor `onOutput` has to do with them, and no limit of output or of idle time. A sandbox that another
+   * process has does not hand them over.
+   */
+  onPipes?(pipes: HandedPipes): void;
   /** Told once, before the first output. */
   onStart?(running: Running): void;
   readonly signal?: AbortSignal;
@@ -86,7 +93,8 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
     startedAt,
     endedAt: now(),
   });
-  const stdin = options.input !== undefined;
+  const handOver = options.onPipes !== undefined;
+  const stdin = handOver || options.input !== undefined;
   const begin = (begun: Job, measured: MeasuredFacts, tool?: NamedTool): void => {
     facts = measured;
     const resize = (rows: number, columns: number) => begun.resize(rows, columns);
@@ -96,9 +104,9 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
       begun.kill();
       return;
     }
-    begun.go({ tool, wayOut: context.wayOut });
+    begun.go({ tool, wayOut: context.wayOut, handOver });
     // Not before: a terminal echoes what is typed, and until now it was bubblewrap that spoke.
-    if (stdin) void input.feed(begun);
+    if (stdin && !handOver) void input.feed(begun);
   };
   const start = (heard: JobEvents): Job => {
     warm = context.takeWarm?.();
@@ -127,6 +135,9 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
       void consumed(() => consume?.(stream, bytes)).then((ok) => (ok ? job?.allow(bytes.length) : job?.kill()));
     },
     taken: (bytes) => input.taken(bytes),
+    pipes(pipes) {
+      if (!callerTakes(() => options.onPipes?.(pipes))) job?.kill();
+    },
     ended(report) {
       if (refusal !== undefined) finish(refusal);
       else if (!report.started && report.reason !== 'cancelled') finish(notStarted(output.taken(), outcome));

@@ -195,7 +195,8 @@ function runOne<About>(order: LaneOrder, one: One<About>): void {
   let leftMs = budgetMs;
   let why: 'late' | 'cancelled' | undefined;
   let timer: NodeJS.Timeout | undefined;
-  const over = new AbortController();
+  /** Made when something is first asked: to make and abort one takes longer than a small call. */
+  let over: AbortController | undefined;
   const endHost = (reason: 'late' | 'cancelled') => {
     why ??= reason;
     // SECURITY: T-26 — a guest that does not stop costs its process, and nobody else.
@@ -209,7 +210,7 @@ function runOne<About>(order: LaneOrder, one: One<About>): void {
   const finish = (how: LaneEnd) => {
     clearTimeout(timer);
     // SECURITY: T-27 — nothing is done for a call that is over: it would be in no record.
-    over.abort();
+    over?.abort();
     call.signal?.removeEventListener('abort', cancel);
     const wallMs = begunAt === undefined ? 0 : Math.max(0, clock.now() - begunAt);
     // An answer that comes later changes nothing in it.
@@ -243,6 +244,7 @@ function runOne<About>(order: LaneOrder, one: One<About>): void {
       if (asked.length >= limits.hostCalls) throw new Error('It asks too often.');
       const record = { function: name as string, status: ANSWER.failed as number };
       asked.push(record);
+      over ??= new AbortController();
       const answer = await answered(call, { name, body, over: over.signal });
       record.status = answer.status;
       return answer;

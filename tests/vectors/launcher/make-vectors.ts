@@ -32,6 +32,7 @@ export function launcherVectors(): ReadonlyMap<string, Buffer> {
     ['word-tool-with-input.bin', encodeTool(tierC(ORDINARY).tool, { stdin: true })],
     ['word-way-out.bin', encodeWord({ wayOut: WAY_OUT })],
     ['word-tool-way-out.bin', encodeWord({ tool: { ...tierC(ROOT).tool, stdin: true }, wayOut: WAY_OUT })],
+    ['word-hand-over.bin', encodeWord({ wayOut: WAY_OUT, handOver: true })],
     // And one byte that names a signal.
     ['signal-terminate.bin', encodeSignal('SIGTERM')],
   ]);

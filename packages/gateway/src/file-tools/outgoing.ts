@@ -3,11 +3,14 @@ export interface Outgoing {
   readonly source: AsyncIterable<Uint8Array>;
   send(piece: Uint8Array): void;
   end(): void;
+  /** What waits, and everything from now on, goes there instead. */
+  pass(write: (piece: Uint8Array) => void): void;
 }
 
 export function createOutgoing(): Outgoing {
   const waiting: Uint8Array[] = [];
   let isOver = false;
+  let direct: ((piece: Uint8Array) => void) | undefined;
   let wake: (() => void) | undefined;
   const changed = () => {
     wake?.();
@@ -23,7 +26,15 @@ export function createOutgoing(): Outgoing {
   }
   return {
     source: source(),
+    pass(write) {
+      direct = write;
+      for (const piece of waiting.splice(0)) write(piece);
+    },
     send(piece) {
+      if (direct !== undefined) {
+        direct(piece);
+        return;
+      }
       waiting.push(piece);
       changed();
     },

@@ -33,8 +33,8 @@ export interface Answering {
   readonly principal: string;
   readonly wasm: WasmTools;
   readonly told: ToldOutput;
-  /** What it may still emit, in bytes. */
-  readonly emitting: { left: number };
+  /** What it may still emit, in bytes, and who counts what it has. */
+  readonly emitting: { left: number; count(): void };
   /** For what it connects to. */
   readonly network: Pick<FetchGrant, 'signal' | 'onAttempt'>;
 }
@@ -70,6 +70,7 @@ export async function answerGuest(
       if (line.length > emitting.left) return refused('It emits more than it may put out.');
       emitting.left -= line.length;
       await told.take('stdout', line);
+      emitting.count();
       return { status: 0, body: Buffer.alloc(0) };
     }
     case 'http_request': {

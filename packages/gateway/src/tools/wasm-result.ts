@@ -5,6 +5,7 @@ import type { ExecutionFacts, ToolRefusal, ToolResult } from '../catalog/tool.ts
 import { attestedUse } from '../connections/network-use.ts';
 import type { LoadedModule } from '../wasm-hosts/loaded-module.ts';
 import type { WasmHostAbout } from '../wasm-hosts/start-wasm-host.ts';
+import type { EmittedEvents } from './emitted-events.ts';
 import { enforcementOf, measuredSandbox } from './measured-sandbox.ts';
 import { timeIsOver } from './time-is-over.ts';
 import { jsonOf } from './wasm-json.ts';
@@ -39,13 +40,15 @@ export interface WasmCallFacts {
   readonly endedAt: number;
   readonly signal: AbortSignal;
   readonly attempts: readonly ConnectionAttempt[];
+  readonly emitted: EmittedEvents | undefined;
 }
 
 /** What is told and attested of a call. */
 export function wasmResultOf(outcome: Outcome, facts: WasmCallFacts): ToolResult {
   if (outcome.kind === 'failed' && outcome.host === undefined) return wasmRefusal(outcome);
   const ran = ranOf(outcome, facts);
-  const counted = { fuel_used: outcome.fuelUsed, host_calls: outcome.hostCalls };
+  const events = facts.emitted === undefined ? {} : { events: { ...facts.emitted } };
+  const counted = { fuel_used: outcome.fuelUsed, host_calls: outcome.hostCalls, ...events };
   switch (outcome.kind) {
     case 'completed':
       return completed(outcome, { ran, counted, facts });
@@ -101,7 +104,7 @@ function completed(outcome: Extract<Outcome, { kind: 'completed' }>, { ran, coun
 
 function ranOf(
   outcome: Outcome,
-  { program, module, executor, startedAt, endedAt, attempts }: WasmCallFacts,
+  { program, module, executor, startedAt, endedAt, attempts, emitted }: WasmCallFacts,
 ): ExecutionFacts {
   const { host } = outcome;
   return {
@@ -121,6 +124,7 @@ function ranOf(
       wall_ms: Math.max(0, endedAt - startedAt),
       fuel_used: outcome.fuelUsed,
       host_calls: outcome.hostCalls,
+      events: emitted?.count ?? 0,
       memory_bytes: outcome.memoryPages * 65_536,
     },
     ...attestedUse({ attempts }),

@@ -16,6 +16,7 @@ import type { Redactor } from '../redact/create-redactor.ts';
 import type { LoadedModule } from '../wasm-hosts/loaded-module.ts';
 import type { WasmHostAbout } from '../wasm-hosts/start-wasm-host.ts';
 import { REACHES_NOTHING } from './built-in-plan.ts';
+import { recordEmitted } from './emitted-events.ts';
 import { type ToldOutput, toldOutput } from './told-output.ts';
 import { answerGuest, type WasmTools } from './wasm-answers.ts';
 import { wasmRefusal, wasmResultOf } from './wasm-result.ts';
@@ -103,11 +104,13 @@ export function createWasmRun(deps: WasmRunDeps): Tool {
     },
     async execute({ plan, run }, context) {
       const { module, program, input } = plan.prepared as Prepared;
-      const told = toldOutput(context, { redact: deps.redact, clock: deps.clock, isTerminal: false });
+      const emitted = recordEmitted(context);
+      const told = toldOutput(emitted, { redact: deps.redact, clock: deps.clock, isTerminal: false });
       const startedAt = deps.clock.now();
       const principal = run.caller.actor;
       const attempts = new Map<string, ConnectionAttempt>();
-      const answering = { module, principal, wasm, told, emitting: { left: program.limits.outputBytes } };
+      const emitting = { left: program.limits.outputBytes, count: emitted.count };
+      const answering = { module, principal, wasm, told, emitting };
       const connecting = {
         signal: context.signal,
         onAttempt: (key: string, attempt: ConnectionAttempt) => void attempts.set(key, attempt),
@@ -129,6 +132,7 @@ export function createWasmRun(deps: WasmRunDeps): Tool {
         executor: EXECUTOR,
         module,
         attempts: [...attempts.values()],
+        emitted: emitted.taken(),
         startedAt,
         endedAt: deps.clock.now(),
         signal: context.signal,

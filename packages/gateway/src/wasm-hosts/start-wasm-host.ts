@@ -1,4 +1,4 @@
-import type { Ran, RunResult, Sandbox } from '@palyra/sandbox';
+import type { HandedPipes, Ran, RunResult, Sandbox } from '@palyra/sandbox';
 import type { HostEnd, HostOrder, StartedHost } from '@palyra/wasm';
 import { createOutgoing } from '../file-tools/outgoing.ts';
 import { planHostLaunch } from './host-launch.ts';
@@ -18,6 +18,7 @@ export async function startWasmHost(
   const stop = new AbortController();
   const outgoing = createOutgoing();
   const begun = Promise.withResolvers<WasmHostAbout>();
+  let pipes: HandedPipes | undefined;
   const running = sandbox.run(command, profile, {
     input: outgoing.source,
     signal: stop.signal,
@@ -25,6 +26,12 @@ export async function startWasmHost(
     onOutput(stream, bytes) {
       // The sandbox keeps the buffer; frames are views of a copy that stays as it is.
       if (stream === 'stdout') onOutput(Buffer.from(bytes));
+    },
+    // A call is two words: through the launcher they would take twice as long.
+    onPipes(handed) {
+      pipes = handed;
+      handed.listen(onOutput);
+      outgoing.pass(handed.write);
     },
   });
   const about = await Promise.race([begun.promise, running]);
@@ -34,10 +41,15 @@ export async function startWasmHost(
     host: {
       about,
       write: outgoing.send,
-      ended: running.then(endOf),
+      // What it said last may come after it was told that it has ended.
+      ended: running.then(async (result) => {
+        await pipes?.ended;
+        return endOf(result);
+      }),
       kill() {
         outgoing.end();
         stop.abort();
+        pipes?.close();
       },
     },
   };

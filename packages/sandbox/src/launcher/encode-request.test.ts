@@ -181,6 +181,7 @@ test('a listener is asked for at the start, and where it goes is said with the w
   const tool = { ...PLAN.tool, stdin: true };
   expect(encodeWord({ tool })).toEqual(encodeTool(PLAN.tool, { stdin: true }));
   expect(tags(encodeWord({ tool, wayOut }))).toEqual([...tags(encodeTool(tool, tool)), START_ITEM.wayOut]);
+  expect(decodeItems(encodeWord({ handOver: true }))).toEqual([{ tag: START_ITEM.handOver, bytes: Buffer.alloc(0) }]);
 });
 
 test('a gate is a program, whose it is, and nothing else', () => {

@@ -60,16 +60,19 @@ export function encodeGate({ tool, identity, staged: handedOver }: GatePlan): Bu
 /** A pipe is always there in a job whose tool comes later; without `stdin` the tool reads from nothing instead. */
 export type NamedTool = LaunchPlan['tool'] & { readonly stdin: boolean };
 
-/** What comes with the word: of a sandbox that waits, which tool it becomes; of one with a listener, where that goes. */
+/** What comes with the word: of a sandbox that waits, which tool it becomes; of one with a listener, where that goes; whether its streams are ours. */
 export interface Word {
   readonly tool?: NamedTool | undefined;
   readonly wayOut?: NamedWayOut | undefined;
+  /** Its input and output are given to us, and pass through nobody. */
+  readonly handOver?: boolean;
 }
 
-export function encodeWord({ tool, wayOut }: Word): Buffer {
+export function encodeWord({ tool, wayOut, handOver = false }: Word): Buffer {
   return Buffer.concat([
     ...(tool === undefined ? [] : [encodeTool(tool, tool)]),
     ...(wayOut === undefined ? [] : [encodeItems([labelled(wayOut)])]),
+    ...(handOver ? [encodeItems([{ tag: START_ITEM.handOver, bytes: NOTHING }])] : []),
   ]);
 }
 

@@ -14,6 +14,7 @@ import {
   terminalSize,
   type Word,
 } from './encode-request.ts';
+import { collectPipes, type HandedPipes } from './handed-pipes.ts';
 import { encodeSignal, type PassedSignal } from './passed-signals.ts';
 import { createFrameReader, encodeFrame, FROM_LAUNCHER, type Frame, TO_LAUNCHER, WIRE_VERSION } from './wire.ts';
 
@@ -64,6 +65,8 @@ export interface JobEvents {
   output(stream: 'stdout' | 'stderr', bytes: Buffer): void;
   /** So many bytes of input were taken. */
   taken(bytes: number): void;
+  /** Of one whose streams are handed over, after the word. */
+  pipes?(pipes: HandedPipes): void;
   ended(report: EndReport): void;
   failed(message: string): void;
   /** The launcher is gone, and everything that it ran with it. */
@@ -84,7 +87,7 @@ export async function startLauncher({ program, only, gate, logger }: LauncherOpt
   const args = only === undefined ? [] : [`--only=${only.uid}:${only.gid}`];
   if (only !== undefined && gate !== undefined) args.push(`--gate=${gate.uid}:${gate.gid}`);
   // SECURITY: T-40 — an inherited socket and no name: who is not our child cannot speak to it.
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env: {}, cwd: '/' });
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe', 'pipe', 'ipc'], env: {}, cwd: '/' });
   const control = child.stdio[3] as Socket;
   const jobs = new Map<number, JobEvents>();
   /** Those that somebody waits for: not sandboxes that wait for a tool. */
@@ -103,6 +106,13 @@ export async function startLauncher({ program, only, gate, logger }: LauncherOpt
   };
   control.on('error', () => lost(launcherGone()));
   void exited.then(() => lost(launcherGone()));
+
+  const collector = collectPipes((job, pipes) => {
+    const take = jobs.get(job)?.pipes;
+    take?.(pipes);
+    return take !== undefined;
+  });
+  child.on('message', (message: unknown, handle: unknown) => collector.take(message, handle));
 
   const about = await hello(child, control, (frame) => dispatch(frame, jobs)).catch((fault: unknown) => {
     // A stranger that goes on living would keep this process alive, too.
@@ -251,6 +261,7 @@ function reference(child: ChildProcess, control: Socket): void {
 function unreference(child: ChildProcess, control: Socket): void {
   child.unref();
   control.unref();
+  child.channel?.unref();
   (child.stderr as Socket | null)?.unref();
 }
 

@@ -2,7 +2,7 @@
  * The language between us and the launcher; `native/wire.h` is its other half, and says what each number means. Change
  * both or neither.
  */
-export const WIRE_VERSION = 4;
+export const WIRE_VERSION = 5;
 export const FRAME_HEADER = 9;
 export const MAX_CHUNK: number = 64 * 1024;
 /** Input that may be on its way before some of it was taken. */
@@ -60,6 +60,7 @@ export const START_ITEM = {
   filter: 28,
   gate: 29,
   wayOut: 30,
+  handOver: 31,
 } as const;
 
 export const FACTS_ITEM = {

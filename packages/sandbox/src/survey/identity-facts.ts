@@ -24,5 +24,6 @@ export function findAccount(name: string): Account | undefined {
 
 /** With which uid and gid a root launcher would run this user's tools. */
 export function identityOf({ uid, gid }: Pick<Account, 'uid' | 'gid'>): IdentityChoice {
-  return chooseIdentity({ launcherUid: 0, workspaceOwner: { uid, gid }, ...readIdentityFacts(hostSurveyFiles) });
+  const owned = { workspaceOwner: { uid, gid }, access: 'read-write' } as const;
+  return chooseIdentity({ launcherUid: 0, ...owned, ...readIdentityFacts(hostSurveyFiles) });
 }

@@ -32,18 +32,22 @@ export function rememberWorkspaces(deps: SurveyDeps): (root: string) => Workspac
   };
 }
 
-export function rememberIdentities({ launcher, files }: SurveyDeps): (workspace: SoundWorkspace) => IdentityChoice {
-  const known = new Map<number, IdentityChoice>();
-  return ({ owner }) => {
-    const before = known.get(owner.uid);
+type ChooseIdentity = (workspace: SoundWorkspace, profile: Pick<SandboxProfile, 'workspace'>) => IdentityChoice;
+
+export function rememberIdentities({ launcher, files }: SurveyDeps): ChooseIdentity {
+  const known = new Map<string, IdentityChoice>();
+  return ({ owner }, { workspace: { access } }) => {
+    const key = `${owner.uid} ${access}`;
+    const before = known.get(key);
     if (before !== undefined) return before;
     const choice = chooseIdentity({
       launcherUid: launcher.uid,
       only: launcher.only,
       workspaceOwner: owner,
+      access,
       ...readIdentityFacts(files),
     });
-    known.set(owner.uid, choice);
+    known.set(key, choice);
     return choice;
   };
 }

@@ -60,7 +60,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
     survey(command, profile) {
       const workspace = workspaceAt(profile.workspace.root);
       if (workspace.kind === 'refused') return workspace;
-      const choice = identityFor(workspace);
+      const choice = identityFor(workspace, profile);
       if (choice.kind === 'refused') return refused('sandbox.unsafe_identity', choice.reason, choice.fix);
       const identity = choice.kind === 'own' ? undefined : { uid: choice.uid, gid: choice.gid };
 

@@ -21,6 +21,7 @@ other:x:1002:
 const FACTS: IdentityFacts = {
   launcherUid: 0,
   workspaceOwner: { uid: 1000, gid: 1000 },
+  access: 'read-write',
   passwd: PASSWD,
   group: GROUP,
   subuid: 'alice:100000:65536\n',
@@ -41,6 +42,10 @@ describe('whose uid a tool gets', () => {
     const only = { uid: 1000, gid: 870_000 };
     expect(owned(1000, { only })).toEqual({ kind: 'owner', ...only });
     for (const uid of [0, 1001, 65_534]) expect(owned(uid, { only }).kind).toBe('refused');
+    // What is root's may be read, with that user's own rights.
+    const read = { only, access: 'read-only' } as const;
+    expect(owned(0, read)).toEqual({ kind: 'owner', ...only });
+    for (const uid of [1001, 65_534]) expect(owned(uid, read).kind).toBe('refused');
   });
 
   test('the workspace owner’s, with the primary group', () => {

@@ -1,4 +1,5 @@
 import type { ToolIdentity } from '../launch-plan.ts';
+import type { SandboxProfile } from '../profile.ts';
 import {
   type Account,
   type Group,
@@ -22,6 +23,7 @@ export interface IdentityFacts extends UserFacts {
   /** Whom the launcher works for, when it works for one user only. */
   readonly only?: ToolIdentity | undefined;
   readonly workspaceOwner: { readonly uid: number; readonly gid: number };
+  readonly access: SandboxProfile['workspace']['access'];
 }
 
 /** Who there is on the machine. */
@@ -63,7 +65,7 @@ export function powerfulGroups(gids: readonly number[], group: string): readonly
 export function chooseIdentity(facts: IdentityFacts): IdentityChoice {
   if (facts.launcherUid !== 0) return { kind: 'own' };
   const { uid } = facts.workspaceOwner;
-  if (facts.only !== undefined) return uid === facts.only.uid ? { kind: 'owner', ...facts.only } : somebodyElses();
+  if (facts.only !== undefined) return isTheirs(facts, facts.only) ? { kind: 'owner', ...facts.only } : somebodyElses();
   const accounts = readAccounts(facts);
 
   // SECURITY: T-42 — the inner uid is only a name for the outer one: uid 0 outside is root, whatever it is called inside.
@@ -78,6 +80,14 @@ export function chooseIdentity(facts: IdentityFacts): IdentityChoice {
   const gid = ownerGid(uid, accounts);
   if (gid === undefined) return noneFree();
   return { kind: 'owner', uid, gid };
+}
+
+/**
+ * SECURITY: T-42 — or root's, to be read: a program of ours, which runs with that user's rights and no others. What they may not
+ * read there, it cannot either.
+ */
+function isTheirs({ workspaceOwner, access }: IdentityFacts, only: ToolIdentity): boolean {
+  return workspaceOwner.uid === only.uid || (workspaceOwner.uid === 0 && access === 'read-only');
 }
 
 function somebodyElses(): IdentityChoice {

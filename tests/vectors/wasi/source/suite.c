@@ -308,4 +308,34 @@ TEST(directory_operations) {
   CHECK(fd_read(ROOT, &v, 1, &n) == ISDIR && fd_write(ROOT, &v, 1, &n) == ISDIR && fd_pwrite(ROOT, &v, 1, 0, &n) == ISDIR);
   CHECK(fd_tell(ROOT, &at) == ISDIR && fd_allocate(ROOT, 0, 1) == ISDIR);
 }
+#elif defined(RUN_pwrite_append)
+TEST(pwrite_append) {
+  u32 fd, n;
+  u64 at;
+  struct iovec v = {"xyz", 3};
+  CHECK(open_at(ROOT, 0, "f", CREAT | TRUNC, WRITE | SEEK, APPEND, &fd) == OK && put(fd, "ab", 2) == 2);
+  CHECK(fd_seek(fd, 0, 0, &at) == OK && put(fd, "cd", 2) == 2 && fd_tell(fd, &at) == OK && at == 4);
+  /* Where it is told, as POSIX has it, and the place of the descriptor stays. */
+  CHECK(fd_pwrite(fd, &v, 1, 0, &n) == OK && n == 3 && fd_tell(fd, &at) == OK && at == 4 && size_of("f") == 4);
+}
+#elif defined(RUN_root_directory)
+TEST(root_directory) {
+  u32 stat[2], dir, sub, a, b;
+  char name[4];
+  struct fdstat s, t;
+  struct filestat f, g;
+  CHECK(fd_prestat_get(ROOT, stat) == OK && stat[1] == 1 && fd_prestat_dir_name(ROOT, name, 1) == OK && name[0] == '/');
+  CHECK(fd_fdstat_get(ROOT, &s) == OK && path_open(ROOT, 0, P("."), DIRECTORY, s.base, s.inheriting, 0, &dir) == OK && dir > ROOT);
+  CHECK(fd_fdstat_get(dir, &t) == OK && t.base == s.base && t.inheriting == s.inheriting && t.flags == 0);
+  /* Two names of one file, in two directories, are the same to whoever asks. */
+  CHECK(path_create_directory(dir, P("sub")) == OK && path_open(dir, 0, P("sub"), DIRECTORY, READ, READ, 0, &sub) == OK);
+  CHECK(path_open(dir, 0, P("file"), CREAT, READ, READ, 0, &a) == OK && path_link(dir, 0, P("file"), sub, P("link")) == OK);
+  CHECK(path_open(sub, 0, P("link"), 0, READ, READ, 0, &b) == OK && fd_fdstat_get(a, &s) == OK && fd_fdstat_get(b, &t) == OK);
+  CHECK(s.base == t.base && s.inheriting == t.inheriting && fd_filestat_get(a, &f) == OK && fd_filestat_get(b, &g) == OK);
+  CHECK(f.inode == g.inode && f.device == g.device && f.links == 2 && g.links == 2 && f.changed == g.changed && f.accessed == g.accessed);
+  CHECK(path_open(a, 0, P("x"), CREAT, 0, 0, 0, &b) == NOTDIR && path_unlink_file(sub, P("link")) == OK);
+  /* Over the preopened one, which is then the other. */
+  CHECK(fd_filestat_get(sub, &f) == OK && fd_renumber(sub, ROOT) == OK && fd_filestat_get(ROOT, &g) == OK && f.inode == g.inode);
+  CHECK(fd_fdstat_get(sub, &s) == BADF && fd_prestat_get(ROOT, stat) == BADF && path_remove_directory(dir, P("sub")) == OK);
+}
 #endif
