@@ -1,6 +1,6 @@
 /** T-17, T-25: answers to palyrad's own fetch that are too large, too slow, of another kind, or larger inside than outside. */
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import { type FetchRequest, type FetchResult, parseHostRule } from '@palyra/egress';
+import { type EgressCall, type FetchRequest, type FetchResult, parseHostRule } from '@palyra/egress';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Origin, startHttpOrigin } from '../egress/origins.ts';
 import { CALL, type ProxyPlace, startProxyPlace } from '../egress/proxy-process.ts';
@@ -47,20 +47,49 @@ afterAll(async () => {
 });
 
 function fetch(path: string, more: Omit<FetchRequest, 'url'> = {}): Promise<FetchResult> {
+  return place.egress.fetch(callOf(), requestOf(path, more));
+}
+
+function callOf(limits: Partial<EgressCall['limits']> = {}): EgressCall {
   number += 1;
-  const call = {
+  return {
     ...CALL,
+    limits: { ...CALL.limits, ...limits },
     label: `fetch-number-${String(number).padStart(8, '0')}`,
     rules: [parseHostRule(`a.test:${origin.port}`)],
     privateRanges: [`127.0.0.1:${origin.port}`],
     pinned: { 'a.test': ['127.0.0.1'] },
   };
-  return place.egress.fetch(call, {
-    limits: { bodyBytes: MEBIBYTE },
-    ...more,
-    url: `http://a.test:${origin.port}${path}`,
-  });
 }
+
+function requestOf(path: string, more: Omit<FetchRequest, 'url'> = {}): FetchRequest {
+  return { limits: { bodyBytes: MEBIBYTE }, ...more, url: `http://a.test:${origin.port}${path}` };
+}
+
+test('requests of one call use up together what it may: bytes in both directions, and connections at one time', async () => {
+  const some = requestOf('/echo', { method: 'POST', body: Buffer.alloc(400_000) });
+  for (const limits of [{ bytesIn: 1_000_000 }, { bytesOut: 1_000_000 }]) {
+    const call = await place.egress.openFetches(callOf(limits));
+    const ends = [await call.fetch(some), await call.fetch(some), await call.fetch(some)];
+    expect(ends).toMatchObject([
+      { kind: 'response' },
+      { kind: 'response' },
+      { kind: 'failed', denial: { code: 'egress.too_many_bytes' } },
+    ]);
+    await call.close();
+  }
+  const call = await place.egress.openFetches(callOf({ connections: 2 }));
+  const stop = new AbortController();
+  const open = ['/silent', '/silent'].map((path) => call.fetch(requestOf(path, { signal: stop.signal })));
+  expect(await call.fetch(requestOf('/json'))).toMatchObject({
+    kind: 'denied',
+    denial: { code: 'egress.too_many_connections' },
+  });
+  stop.abort();
+  await Promise.all(open);
+  expect(await call.fetch(requestOf('/json'))).toMatchObject({ kind: 'response' });
+  await call.close();
+});
 
 test.each([
   ['/large', 'egress.response_too_large'],

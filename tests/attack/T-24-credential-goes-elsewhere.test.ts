@@ -123,6 +123,14 @@ test('a fetch that is led to another origin leaves everything behind that was gi
   ]);
 });
 
+test('TLS is ended for no suffix and no address: nobody bound all that to anything', async () => {
+  for (const rule of ['*.bound.test', '127.0.0.1:443']) {
+    await expect(openCall(place, binding({ terminate: [parseHostRule(rule)] }))).rejects.toMatchObject({
+      code: 'egress.bad_call',
+    });
+  }
+});
+
 async function startTlsOrigin(house: CallAuthority): Promise<{ readonly port: number; close(): void }> {
   const server = createHttpsServer(
     { SNICallback: (name, done) => done(null, house.contextFor(name)) },

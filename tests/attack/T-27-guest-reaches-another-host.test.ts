@@ -1,6 +1,7 @@
 /**
  * T-27, T-23: a guest that was granted one host asks for another one, by its url and by a redirect of the one it has. Not a byte
- * goes there, the guest is told that it was refused, and each attempt is in the call's attestation.
+ * goes there, the guest is told that it was refused, and each attempt is in the call's attestation. T-17: and it asks the host
+ * that it has so often that it gets more in one call than a call may.
  */
 import { mkdirSync } from 'node:fs';
 import { addModule } from '@palyra/config';
@@ -21,25 +22,35 @@ const FETCHER = {
     (call $packed (i32.const 8192) (local.get $got))`,
 };
 
+/** The same twice; what came the first time is left lying. */
+const GREEDY = {
+  ...FETCHER,
+  call: FETCHER.call.replace(
+    '(local.set',
+    '(drop (call $http (local.get $h) (local.get $p) (local.get $n))) (local.set',
+  ),
+};
+
 test('a guest reaches the host of its grant, and no other', async () => {
   await using other = await standIn();
   await using granted = await standIn((request, response) => {
+    if (request.url === '/large') return void response.end(Buffer.alloc(600 * 1024));
     if (request.url !== '/away') return void response.end('hello');
     response.writeHead(302, { location: `http://other.example.com:${other.port}/` });
     response.end();
   });
   const names = ['api.example.com', 'other.example.com'];
-  const house = await openNetworkHouse({ names, ports: [granted.port, other.port] });
+  const ports = [granted.port, other.port];
+  const house = await openNetworkHouse({ names, ports, settings: 'megabytes_in = 1' });
   await using _ = { [Symbol.asyncDispose]: () => house.close() };
   mkdirSync(house.home.modules, { mode: 0o700 });
   const grants = { http: [`api.example.com:${granted.port}`] };
-  await addModule(
-    house.home.modules,
-    { name: 'fetcher', bytes: await guest(FETCHER), grants, limits: {} },
-    { replace: false },
-  );
-  const call = (request: object) =>
-    house.run.call({ tool: 'palyra.wasm.run', input: JSON.stringify({ module: 'fetcher', input: request }) });
+  for (const [name, source] of Object.entries({ fetcher: FETCHER, greedy: GREEDY })) {
+    const added = { name, bytes: await guest(source), grants, limits: {} };
+    await addModule(house.home.modules, added, { replace: false });
+  }
+  const call = (request: object, module = 'fetcher') =>
+    house.run.call({ tool: 'palyra.wasm.run', input: JSON.stringify({ module, input: request }) });
 
   // Policy asks about the host of the grant, before the guest runs.
   const asking = call({ url: `http://api.example.com:${granted.port}/` });
@@ -70,6 +81,14 @@ test('a guest reaches the host of its grant, and no other', async () => {
     const found = await house.connections(result);
     expect(found.map(({ host, outcome }) => [host, outcome])).toEqual(lines);
   }
+  const large = { url: `http://api.example.com:${granted.port}/large` };
+  const small = { url: `http://api.example.com:${granted.port}/` };
+  expect((await call(small, 'greedy')).outcome.output).toMatchObject({ output: { status: 200 } });
+  const greedy = await call(large, 'greedy');
+  expect(greedy.outcome.output).toMatchObject({ output: 0 });
+  expect(await house.connections(greedy)).toMatchObject([{ outcome: 'allowed' }, { code: 'egress.too_many_bytes' }]);
+  // A call of its own has all of it.
+  expect((await call(small)).outcome.output).toMatchObject({ output: { status: 200 } });
   expect(other.connections()).toBe(0);
   expect(await house.verdict()).toBe('sound');
 });

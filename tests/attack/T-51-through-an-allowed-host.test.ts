@@ -171,6 +171,26 @@ test('plain HTTP in a tunnel, or over SOCKS, is held to the host of the tunnel, 
   await web.close();
 });
 
+test('a request without a version, which no Host can be asked of, does not pass; words of other protocols do', async () => {
+  const web = await startOrigin((socket) => void socket.once('data', () => socket.end('heard')));
+  const host = `good.test:${web.port}`;
+  const to = await open([host], { privateRanges: [`127.0.0.1:${web.port}`] });
+  const say = async (bytes: string): Promise<string> => {
+    const socket = await tunnel(to, host);
+    socket.write(bytes);
+    const answer = await readAll(socket);
+    socket.destroy();
+    return answer;
+  };
+  const old = ['GET /x\r\n', '\r\nGET  http://other.test/\n', 'GET /x\r\nHost: other.test\r\n\r\n'];
+  for (const bytes of old) expect(await say(bytes)).toBe('');
+  expect(await say('get stored-key\r\n')).toBe('heard');
+  expect(Buffer.concat(web.heard).toString()).toBe('get stored-key\r\n');
+  const outcomes = (await to.close()).map(({ outcome, denial }) => `${outcome} ${denial?.code ?? ''}`);
+  expect(outcomes).toEqual([...old.map(() => 'denied egress.malformed_request'), 'allowed ']);
+  await web.close();
+});
+
 test('a rule for https lets nothing else through', async () => {
   const only = await open([`https://good.test:${origin.port}`]);
   for (const bytes of [

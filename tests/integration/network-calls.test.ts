@@ -270,6 +270,31 @@ describe('palyra.http.fetch', () => {
   });
 });
 
+test('a call that connects more often than an attestation has lines for: each try is in the journal, and attested', async () => {
+  const tries = 300;
+  const source = `
+import socket
+for each in range(${tries}):
+  with socket.create_connection(('127.0.0.1', 3128)) as line:
+    line.sendall(b'CONNECT h%d.example:443 HTTP/1.1\\r\\n\\r\\n' % each)
+    while line.recv(4096): pass
+`;
+  const result = await house.command(['python3', '-c', source], {
+    unlisted: 'deny',
+    network: [`four.example:${web.port}`],
+  });
+  const { statement } = (await house.page(result)).attestation ?? {};
+  expect(statement?.egress).toHaveLength(256);
+  expect(statement).toMatchObject({ egress_left_out: tries - 256, egress_all: { count: tries } });
+  const { entries } = await house.daemon.journal.query({ call: result.call_id, kinds: ['outcome'] });
+  const [outcome] = entries;
+  if (outcome?.kind !== 'outcome' || outcome.data.connections === undefined) throw new Error('They are not kept.');
+  expect(outcome.data.connections).toBe(statement?.egress_all?.sha256);
+  const kept = await house.daemon.journal.bodies.read(outcome.data.connections);
+  const hosts = (JSON.parse(Buffer.from(kept?.bytes ?? []).toString()) as { host: string }[]).map(({ host }) => host);
+  expect(hosts).toEqual(Array.from({ length: tries }, (_each, at) => `h${at}.example`));
+});
+
 test('everything that happened verifies', async () => {
   expect(await house.verdict()).toBe('sound');
 });

@@ -3,6 +3,7 @@ import { type Approvals, limitsOf, openApprovals, type VerifySignature } from '@
 import type { Config, HomeLayout } from '@palyra/config';
 import { createEgress, proxyProgram } from '@palyra/egress';
 import {
+  type BindCredentials,
   type Catalog,
   commitWithJournal,
   createApprovalRecord,
@@ -73,6 +74,8 @@ export interface DaemonOptions {
   readonly sandbox?: Sandbox;
   /** Sandboxes that are started ahead; as the sandbox has it unless told. */
   readonly pool?: SandboxOptions['pool'];
+  /** Which hosts of a call get a credential that its tool never sees; none unless told. */
+  readonly credentials?: BindCredentials;
   /** Told of every call. */
   readonly observers?: readonly CallObserver[];
 }
@@ -180,6 +183,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       changes,
       egress,
       network,
+      ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
       clock,
       wasm: { ...wasm, database, fetch: createWasmFetch({ egress, network }) },
     }),

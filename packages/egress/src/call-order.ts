@@ -16,6 +16,8 @@ export function callOrder(call: EgressCall): CallOrder {
   const pinned = Object.entries(call.pinned ?? {});
   for (const [name, addresses] of pinned) checkPinned(name, addresses);
   const terminate = call.terminate ?? [];
+  // SECURITY: T-24 — host by host: whoever ends the TLS of a whole suffix reads what nobody bound to anything.
+  if (terminate.some(({ kind }) => kind !== 'exact')) throw badCall('TLS is ended for hosts, and not for suffixes.');
   if (terminate.some(({ host }) => isIP(host) !== 0)) throw badCall('TLS to an address cannot be ended here.');
   return {
     label: call.label,

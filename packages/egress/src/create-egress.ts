@@ -19,7 +19,16 @@ export interface Egress<Gate extends GateLink = GateLink> {
   open(call: EgressCall): Promise<OpenedEgress<Gate>>;
   /** One HTTP request by the daemon itself under the same rules, through the same proxy. Throws as `open` does. */
   fetch(call: EgressCall, request: FetchRequest): Promise<FetchResult>;
+  /** Several of one call: what it may use up, they use up together. Throws as `open` does. */
+  openFetches(call: EgressCall): Promise<OpenedFetches>;
   /** Ends the proxy, and with it every connection. */
+  close(): Promise<void>;
+}
+
+export interface OpenedFetches {
+  /** Throws `EgressError` `egress.gate_failed` when the proxy is gone: another one would count anew. */
+  fetch(request: FetchRequest): Promise<FetchResult>;
+  /** Ends what is under way. */
   close(): Promise<void>;
 }
 
@@ -56,14 +65,27 @@ export function createEgress<Gate extends GateLink>(deps: EgressDeps<Gate>): Egr
     return (await link()).open(order, call);
   }
 
+  async function openFetches(call: EgressCall): Promise<OpenedFetches> {
+    const order = callOrder(call);
+    const proxy = await link();
+    const opened = await proxy.open(order, call);
+    return {
+      fetch: async (request) => proxy.fetch(call.label, fetchOrder(request), request),
+      async close() {
+        await opened.close();
+      },
+    };
+  }
+
   return {
     open,
+    openFetches,
     async fetch(call, request) {
-      const order = fetchOrder(request);
-      const proxy = await link();
-      const opened = await proxy.open(callOrder(call), call);
+      // Before anything is opened for it.
+      fetchOrder(request);
+      const opened = await openFetches(call);
       try {
-        return await proxy.fetch(call.label, order, request);
+        return await opened.fetch(request);
       } finally {
         await opened.close();
       }

@@ -58,7 +58,7 @@ export interface EgressCall {
   readonly pinned?: Readonly<Record<string, readonly string[]>>;
   /** `refuse` unless told: with Encrypted ClientHello the name in the handshake may not be the one that is reached. */
   readonly encryptedHello?: 'refuse' | 'allow';
-  /** Hosts whose TLS is ended by a CA of this call, so that credentials can be put on their requests. None unless told. */
+  /** Hosts, each by its name, whose TLS is ended by a CA of this call, so that credentials can be put on their requests. None unless told. */
   readonly terminate?: readonly HostRule[];
   /** PEM of further authorities for TLS that the proxy itself opens (terminated hosts, fetch). */
   readonly authorities?: readonly string[];

@@ -6,6 +6,7 @@ export {
   type EgressDeps,
   type GateLink,
   type OpenedEgress,
+  type OpenedFetches,
 } from './create-egress.ts';
 export type { EgressDenial } from './denial.ts';
 export {

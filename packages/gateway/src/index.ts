@@ -12,6 +12,7 @@ export type {
   ToolRefusal,
   ToolResult,
 } from './catalog/tool.ts';
+export type { BindCredentials, CallCredentials, CredentialQuestion } from './connections/bound-credentials.ts';
 export { DEFAULT_OPERATOR_NETWORK, type OperatorNetwork } from './connections/operator-network.ts';
 export { createGateway, type Gateway, type GatewayDeps } from './create-gateway.ts';
 export { createFileTools, type FileTools } from './file-tools/create-file-tools.ts';

@@ -187,8 +187,9 @@ async function compose(
     const inContext = { ...context, wayOut: run.named };
     binder.note(survey);
     if (run.bound !== undefined) return runBound(planned, run.bound, run);
-    // A terminal is made with the sandbox, and its size is the caller's.
-    if (pool === undefined || command.terminal !== undefined) return runJob(plan, run, inContext);
+    // A terminal is made with the sandbox, and its size is the caller's; an authority is of one call.
+    const isOfItsOwn = command.terminal !== undefined || survey.trusted !== undefined;
+    if (pool === undefined || isOfItsOwn) return runJob(plan, run, inContext);
     const wayOut = run.named !== undefined;
     const use = pool.use(plan, (start) => protectedRuns.prepare(command, profile, { start, wayOut }));
     try {
@@ -208,7 +209,10 @@ async function compose(
       return runPlanned({ ...planned, command, profile }, { ...run, onStart, named });
     };
     const { signal } = run;
-    const result = await protectedRuns.run(command, profile, { start, signal, wayOut: named !== undefined });
+    const authority = run.wayOut?.authority;
+    const trusting = authority === undefined ? {} : { authority };
+    const job = { start, signal, wayOut: named !== undefined, ...trusting };
+    const result = await protectedRuns.run(command, profile, job);
     return result.kind === 'refused' && run.bound !== undefined ? asChanged(result) : result;
   };
   const active = new Set<Promise<RunResult>>();

@@ -10,7 +10,9 @@ import type { LaunchPlan } from './launch-plan.ts';
 import type { SandboxProfile } from './profile.ts';
 import type { Refusal } from './run-result.ts';
 import type { HostSurvey } from './survey/host-survey.ts';
+import { hostSurveyFiles } from './survey/survey-files.ts';
 import type { HostSurveyor, SurveyOutcome } from './survey/survey-host.ts';
+import { isOneAuthority, trustAuthority } from './survey/trusted-authority.ts';
 
 export interface Planned {
   readonly kind: 'planned';
@@ -23,6 +25,8 @@ export type Planning = Planned | Refusal;
 export interface PlanOptions {
   /** It will be run with a way out. What names hosts, or is not restricted at all, is refused without one. */
   readonly wayOut?: boolean;
+  /** PEM of the one authority that is trusted in this box and nowhere else; Tier C with a way out only. */
+  readonly authority?: string;
 }
 
 export interface Planner {
@@ -53,15 +57,20 @@ export function createPlanner({ surveyor, bubblewrap }: PlannerDeps): Planner {
       const surveyed = planner.survey(command, profile, options);
       return surveyed.kind === 'refused' ? surveyed : planner.planSurveyed(command, profile, surveyed.survey);
     },
-    survey(command, profile, { wayOut = false } = {}) {
-      const malformed = refuseMalformed(command, profile) ?? refuseEgress(profile, wayOut ? 'proxied' : 'none');
+    survey(command, profile, { wayOut = false, authority } = {}) {
+      const malformed =
+        refuseMalformed(command, profile) ??
+        refuseEgress(profile, wayOut ? 'proxied' : 'none') ??
+        refuseAuthority(authority);
       if (malformed !== undefined) return malformed;
       // SECURITY: T-20 — no wall, no tool: never the weaker tier instead.
       if (profile.tier === 'C' && bubblewrap === undefined) return noBubblewrap();
 
       const surveyed = surveyor.survey(command, profile);
       if (surveyed.kind === 'refused' || !wayOut) return surveyed;
-      return { ...surveyed, survey: { ...surveyed.survey, wayOut } };
+      const { survey } = surveyed;
+      const trusted = authority === undefined ? {} : { trusted: trusting(authority, survey) };
+      return { ...surveyed, survey: { ...survey, wayOut, ...trusted } };
     },
     planSurveyed(command, profile, survey) {
       const guarded = guard(command, profile, { survey, files: filesFor(survey.toolchains.path) });
@@ -70,6 +79,20 @@ export function createPlanner({ surveyor, bubblewrap }: PlannerDeps): Planner {
     },
   };
   return planner;
+}
+
+function trusting(authority: string, { systemFiles }: HostSurvey): HostSurvey['trusted'] & {} {
+  return trustAuthority(authority, systemFiles, hostSurveyFiles);
+}
+
+function refuseAuthority(pem: string | undefined): Refusal | undefined {
+  if (pem === undefined || isOneAuthority(pem)) return undefined;
+  return {
+    kind: 'refused',
+    code: 'sandbox.invalid_command',
+    message: 'The authority of a way out is not one certificate in PEM.',
+    fix: 'This is a fault of the program that asked for it.',
+  };
 }
 
 interface GuardContext {

@@ -40,6 +40,8 @@ export interface WayOut {
   readonly gate: Gate;
   /** Nobody else's, and not to be guessed: 1 to 128 of `A-Z a-z 0-9 _ . -`. */
   readonly label: string;
+  /** PEM of the authority of this call, when its TLS is ended there for some hosts: trusted in this box and nowhere else. */
+  readonly authority?: string;
 }
 
 export interface Running {

@@ -68,6 +68,34 @@ export function proxyDefaults(): Readonly<Record<string, string>> {
   };
 }
 
+/** Where the box has the authority of its call: alone, and after those of the system. */
+export const CALL_AUTHORITY = '/etc/palyra/call-authority.pem';
+export const AUTHORITIES = '/etc/palyra/authorities.pem';
+
+/**
+ * For tools that do not read the system's bundle, or bring their own. The caller may say otherwise.
+ * A JVM has a key store and no file: what is written in Java trusts the system alone.
+ */
+export function authorityDefaults(): Readonly<Record<string, string>> {
+  const names = [
+    'SSL_CERT_FILE',
+    'CURL_CA_BUNDLE',
+    'REQUESTS_CA_BUNDLE',
+    'GIT_SSL_CAINFO',
+    'PIP_CERT',
+    'CARGO_HTTP_CAINFO',
+    'AWS_CA_BUNDLE',
+    'npm_config_cafile',
+    'YARN_HTTPS_CA_FILE_PATH',
+  ];
+  return {
+    ...Object.fromEntries(names.map((name) => [name, AUTHORITIES])),
+    // These add to what they have.
+    NODE_EXTRA_CA_CERTS: CALL_AUTHORITY,
+    DENO_CERT: CALL_AUTHORITY,
+  };
+}
+
 function javaOptions(): string {
   const schemes = ['http', 'https'].flatMap((scheme) => [
     `-D${scheme}.proxyHost=127.0.0.1`,

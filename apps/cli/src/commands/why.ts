@@ -91,7 +91,10 @@ function recordFields(record: JsonValue | undefined): readonly (readonly [string
     ...listOf(notBound).map((each): readonly [string, string] => ['not bound', wordOf(each)]),
     ...listOf(connections).map((each): readonly [string, string] => ['let through', letThrough(asObject(each))]),
     ...connectionsIn(egress).map((each): readonly [string, string] => ['network', connectionInWords(each)]),
-    ['network', typeof leftOut === 'number' ? `${leftOut} more connections, which the record has no room for` : ''],
+    [
+      'network',
+      typeof leftOut === 'number' ? `${leftOut} more connections: the journal has each of them with the outcome` : '',
+    ],
     ['measured', wordsOf(sandbox)],
     ['separation', typeof separation === 'string' ? separation : ''],
     ['policy set', typeof policies === 'string' ? policies : ''],

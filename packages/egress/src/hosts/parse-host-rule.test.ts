@@ -42,6 +42,11 @@ test.each([
   // Wildcards of the list: each name below is a public suffix, although this is none.
   ['*.compute.amazonaws.com', 'egress.public_suffix'],
   ['*.kawasaki.jp', 'egress.public_suffix'],
+  // None itself, and one below: anybody's bucket would be covered.
+  ['*.amazonaws.com', 'egress.public_suffix'],
+  ['*.rds.amazonaws.com', 'egress.public_suffix'],
+  ['*.core.windows.net', 'egress.public_suffix'],
+  ['*.windows.net', 'egress.public_suffix'],
   ['*.test', 'egress.public_suffix'],
   ['*.localhost', 'egress.public_suffix'],
   ['*.192.0.2.1', 'egress.bad_rule'],

@@ -1,8 +1,8 @@
 import { visibleText } from '@palyra/primitives';
-import { getPublicSuffix } from 'tldts';
 import { EgressError, type EgressErrorCode } from '../egress-error.ts';
 import { canonicalHost, type HostFault, isMalformed, type Malformed } from './canonical-host.ts';
 import { formatHostRule, type HostRule } from './host-rule.ts';
+import { isSharedSuffix } from './shared-suffix.ts';
 import { SCHEME_PORTS, type Scheme } from './target.ts';
 
 export type ReadRule =
@@ -92,12 +92,8 @@ function portsOf(written: string | undefined, scheme: string | undefined): reado
 
 function checkedSuffix(text: string, rule: HostRule, kind: 'name' | 'ipv4' | 'ipv6'): ReadRule {
   if (kind !== 'name') return refused('egress.bad_rule', text, 'is a suffix of an address, which there is none of');
-  // SECURITY: T-51 — under a public suffix, and one of hosting companies is one too, everybody can have a name.
-  const suffix = getPublicSuffix(rule.host, { allowPrivateDomains: true });
-  // `*.compute.amazonaws.com` in that list: each name below is a stranger's, although the suffix itself is none.
-  const below = `palyra.${rule.host}`;
-  const isBelowPublic = getPublicSuffix(below, { allowPrivateDomains: true }) === below;
-  if (suffix !== rule.host && !isBelowPublic) return { kind: 'rule', rule };
+  // SECURITY: T-51 — a rule covers all that is below it, and so everybody who can have a name there.
+  if (!isSharedSuffix(rule.host)) return { kind: 'rule', rule };
   return refused(
     'egress.public_suffix',
     text,

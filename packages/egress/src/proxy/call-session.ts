@@ -16,6 +16,8 @@ export interface CallSession {
   readonly authority: CallAuthority | undefined;
   /** False: it has too many open, or is closed. */
   enter(line: Line): boolean;
+  /** The same for a request of palyrad's own: to be called when it is over. Undefined where `enter` says false. */
+  enterFetch(): (() => void) | undefined;
   /** Undefined once the call has tried too often; that is counted. */
   begin(protocol: AttemptProtocol, target: Target): OpenAttempt | undefined;
   /** One question for equal targets; `line` is who waits. Undefined when the one who waits is gone. */
@@ -51,7 +53,9 @@ export function createCallSession(order: CallOrder, link: SessionLink): CallSess
     link.tellAttempt(attempt);
   };
   let attempts = 0;
+  let fetching = 0;
   let isClosed = false;
+  const isFull = (): boolean => isClosed || lines.size + fetching >= limits.connections;
 
   return {
     order,
@@ -59,10 +63,17 @@ export function createCallSession(order: CallOrder, link: SessionLink): CallSess
     authority: order.terminate.length === 0 ? undefined : createCallAuthority(order.terminate, link.now()),
     enter(line) {
       // SECURITY: T-17 — held connections count like all others.
-      if (isClosed || lines.size >= limits.connections) return false;
+      if (isFull()) return false;
       lines.add(line);
       line.onClosed(() => lines.delete(line));
       return true;
+    },
+    enterFetch() {
+      if (isFull()) return undefined;
+      fetching += 1;
+      return () => {
+        fetching -= 1;
+      };
     },
     begin(protocol, target) {
       attempts += 1;

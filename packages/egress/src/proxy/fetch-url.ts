@@ -101,9 +101,25 @@ interface Visit {
 }
 
 async function visit({ fetch, hop, place, deadline, signal }: Visit): Promise<OneAnswer> {
-  const { session, request } = fetch;
+  const { session } = fetch;
   const attempt = session.begin('fetch', place.target);
   if (attempt === undefined) throw new Denied(denial('egress.too_many_attempts', place.target));
+  // SECURITY: T-17 — all that a call has open at one time, whoever opened it.
+  const leave = session.enterFetch();
+  if (leave === undefined) {
+    const why = denial('egress.too_many_connections', place.target);
+    attempt.end({ kind: 'denied', denial: why });
+    throw new Denied(why);
+  }
+  try {
+    return await visitHeld({ fetch, hop, place, deadline, signal }, attempt);
+  } finally {
+    leave();
+  }
+}
+
+async function visitHeld({ fetch, hop, place, deadline, signal }: Visit, attempt: OpenAttempt): Promise<OneAnswer> {
+  const { session, request } = fetch;
   // While somebody is asked, the clock stands still.
   deadline.pause();
   const verdict = await decideTarget(session, attempt, {

@@ -6,7 +6,8 @@ export type Hello = Extract<HelloReading, { kind: 'hello' }>;
 /** What a client begins a tunnel with. `bytes` is everything that was read of it. */
 export type TunnelStart =
   | { readonly kind: 'tls'; readonly bytes: Buffer; readonly hello: Hello }
-  | { readonly kind: 'http'; readonly bytes: Buffer }
+  /** `old`: without a version, and so without a Host that could be looked at. */
+  | { readonly kind: 'http'; readonly bytes: Buffer; readonly version: 'named' | 'old' }
   | { readonly kind: 'other'; readonly bytes: Buffer }
   | { readonly kind: 'malformed' }
   | { readonly kind: 'too-slow' }
@@ -54,11 +55,17 @@ function startOf(bytes: Buffer): TunnelStart | undefined {
   return textStart(bytes);
 }
 
+/** HTTP/0.9, which many servers still answer. A path or a URL: other protocols have words like GET, too. */
+const OLD_REQUEST = /^[A-Z]{3,32}[\t ]+(?:\/|https?:)/;
+
 /** SECURITY: T-51 — plain HTTP is looked at, so that its Host is the one that was allowed; blank lines in front hide nothing. */
 function textStart(bytes: Buffer): TunnelStart | undefined {
   const text = bytes.toString('latin1', 0, FIRST_LINE_BYTES).replace(/^[\r\n\t ]+/, '');
   const line = /^[^\r\n]*(?=[\r\n])/.exec(text)?.[0];
-  if (line !== undefined) return { kind: /\s*HTTP\/[0-9]/i.test(line) ? 'http' : 'other', bytes };
+  if (line !== undefined) {
+    if (/\s*HTTP\/[0-9]/i.test(line)) return { kind: 'http', bytes, version: 'named' };
+    return OLD_REQUEST.test(line) ? { kind: 'http', bytes, version: 'old' } : { kind: 'other', bytes };
+  }
   // A method and a blank: whatever stands in such a line, some server takes it for a request.
   const isText = /^[\t -~\x80-\xff]*$/.test(text) || /^[A-Za-z]{1,32}[\t ]/.test(text);
   if (!isText) return { kind: 'other', bytes };

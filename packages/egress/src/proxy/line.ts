@@ -19,6 +19,8 @@ export interface Line {
   resume(): void;
   /** Says the last words, and gives the other side a moment to read them before it is cut off. */
   finish(bytes?: Uint8Array | string): void;
+  /** The same to one that has said all that it has to: cut off as soon as they are out, unless it goes on talking. */
+  dismiss(bytes: Uint8Array | string): void;
   end(): void;
   destroy(): void;
   /** At once when it is gone already. Called once, when the other side has ended or the connection is closed. */
@@ -47,6 +49,7 @@ export function createLine(socket: IdleSocket): Line {
   let queued = 0;
   let hasEnded = false;
   let isClosed = socket.destroyed;
+  let isFinishing = false;
   let waiting: ((bytes: Buffer | undefined) => void) | undefined;
   let sink: { data(chunk: Buffer): void; end(): void } | undefined;
   let gone: (() => void)[] = [];
@@ -91,6 +94,16 @@ export function createLine(socket: IdleSocket): Line {
   socket.on('close', onClose);
   socket.on('error', onError);
 
+  /** What comes now is thrown away, or whoever sends it would hear of a broken connection instead of our last words. */
+  function linger(heard: () => void): void {
+    sink = { data: heard, end: () => {} };
+    queue = [];
+    queued = 0;
+    if (hasEnded) return;
+    socket.resume();
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+    closed.push(() => clearTimeout(timer));
+  }
   const takeQueued = (): Buffer => {
     const [first = Buffer.alloc(0)] = queue;
     const bytes = queue.length === 1 ? first : Buffer.concat(queue);
@@ -157,16 +170,23 @@ export function createLine(socket: IdleSocket): Line {
       socket.resume();
     },
     finish(bytes) {
-      if (isClosed) return;
-      sink = { data: () => {}, end: () => {} };
-      queue = [];
-      queued = 0;
+      if (isClosed || isFinishing) return;
+      isFinishing = true;
       if (bytes === undefined) socket.end();
       else socket.end(bytes);
-      if (hasEnded) return;
-      socket.resume();
-      const timer = setTimeout(() => socket.destroy(), LINGER_MS);
-      closed.push(() => clearTimeout(timer));
+      linger(() => {});
+    },
+    dismiss(bytes) {
+      if (isClosed || isFinishing) return;
+      isFinishing = true;
+      let isTalking = queued > 0;
+      // SECURITY: T-17 — one that was refused and does not hang up holds no place of its call.
+      socket.end(bytes, () => {
+        if (!isTalking) socket.destroy();
+      });
+      linger(() => {
+        isTalking = true;
+      });
     },
     end() {
       if (!socket.writableEnded) socket.end();

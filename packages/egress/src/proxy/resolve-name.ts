@@ -3,13 +3,19 @@ import { Resolver } from 'node:dns/promises';
 /** All addresses of a name, IPv4 first. Empty: there is none. Throws when nobody could tell. */
 export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonly string[]>;
 
+export interface SystemResolverDeps {
+  /** `ADDRESS:PORT`; those of resolv.conf unless told. */
+  readonly servers?: readonly string[];
+}
+
 /**
  * Asks the system's name servers, for this very name: no search domains, no hosts file, no cache.
  * Not `getaddrinfo`, whose four threads one tool could keep busy for everybody.
  */
-export function createSystemResolver(): ResolveName {
+export function createSystemResolver({ servers }: SystemResolverDeps = {}): ResolveName {
   return async (name, signal) => {
     const resolver = new Resolver({ timeout: 5_000, tries: 2 });
+    if (servers !== undefined) resolver.setServers(servers);
     const stop = (): void => resolver.cancel();
     signal.addEventListener('abort', stop, { once: true });
     try {

@@ -60,7 +60,7 @@ interface Connecting {
 async function serveConnect(client: Line, session: CallSession, { target, deps }: Connecting): Promise<void> {
   const attempt = session.begin('connect', target);
   if (attempt === undefined) {
-    client.finish(refusalResponse(denial('egress.too_many_attempts', target)));
+    client.dismiss(refusalResponse(denial('egress.too_many_attempts', target)));
     return;
   }
   await serveTunnel({
@@ -69,6 +69,6 @@ async function serveConnect(client: Line, session: CallSession, { target, deps }
     deps,
     attempt,
     accept: () => void client.write('HTTP/1.1 200 Connection established\r\n\r\n'),
-    refuse: (why) => client.finish(refusalResponse(why)),
+    refuse: (why) => client.dismiss(refusalResponse(why)),
   });
 }

@@ -79,7 +79,7 @@ async function serveRequest(connection: HttpConnection, open: OpenHost | undefin
   }
   const asked = settled === undefined ? absoluteTarget(request) : originTarget(request, settled.target);
   const kept = settled ?? stillOpen(open, asked.target);
-  const found = await hostFor({ client, session, deps }, asked.target, kept);
+  const found = await hostFor({ client, session, deps, request }, asked.target, kept);
   if (found === undefined) return { step: 'close', host: undefined };
   return converse(connection, { request, asked, host: found, isReused: kept !== undefined });
 }
@@ -97,17 +97,22 @@ function leave(open: OpenHost | undefined): void {
   open?.attempt.end();
 }
 
-type Place = Pick<HttpConnection, 'client' | 'session' | 'deps'>;
+interface Place extends Pick<HttpConnection, 'client' | 'session' | 'deps'> {
+  readonly request: RequestHead;
+}
 
 /** Decides, and connects unless there is a connection. Undefined: it was refused, and the client knows. */
 async function hostFor(
-  { client, session, deps }: Place,
+  { client, session, deps, request }: Place,
   target: Target,
   kept: OpenHost | undefined,
 ): Promise<OpenHost | undefined> {
+  // A body may still be on its way.
+  const refuseIt = (why: EgressDenial): void =>
+    request.body.kind === 'none' ? client.dismiss(refusalResponse(why)) : refuse(client, why);
   const attempt = kept?.attempt ?? session.begin('http', target);
   if (attempt === undefined) {
-    refuse(client, denial('egress.too_many_attempts', target));
+    refuseIt(denial('egress.too_many_attempts', target));
     return undefined;
   }
   // SECURITY: T-22 — each request, also on a connection that is open: the one before was for something else.
@@ -117,7 +122,7 @@ async function hostFor(
     const why = verdict.kind === 'denied' ? verdict.denial : denial('egress.cancelled', target);
     kept?.line.destroy();
     attempt.end({ kind: 'denied', denial: why });
-    refuse(client, why);
+    refuseIt(why);
     return undefined;
   }
   const gone = new AbortController();
@@ -125,7 +130,7 @@ async function hostFor(
   const reached = await reachHost({ session, target, deps }, gone.signal);
   if (reached.kind !== 'reached') {
     attempt.end(reached);
-    refuse(client, reached.denial);
+    refuseIt(reached.denial);
     return undefined;
   }
   attempt.reached(reached.address);
@@ -164,7 +169,7 @@ async function converse(connection: HttpConnection, { request, asked, host, isRe
     const isRepeatable = isReused && settled === undefined && request.body.kind === 'none' && !client.isGone;
     if (!(error instanceof NoAnswer) || !isRepeatable) return failed(error, client, host);
     leave(host);
-    const again = await hostFor(connection, asked.target, undefined);
+    const again = await hostFor({ ...connection, request }, asked.target, undefined);
     if (again === undefined) return { step: 'close', host: undefined };
     return converse(connection, { request, asked, host: again, isReused: false });
   }

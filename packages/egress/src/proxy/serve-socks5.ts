@@ -34,13 +34,13 @@ export async function serveSocks5({ client, session, deps }: SocksConnection): P
   const { command, target } = asked;
   const attempt = session.begin('socks5', target);
   if (attempt === undefined) {
-    client.finish(reply(denial('egress.too_many_attempts', target)));
+    client.dismiss(reply(denial('egress.too_many_attempts', target)));
     return;
   }
   const why = asked.why ?? (command === CONNECT ? undefined : denial('egress.unsupported', target));
   if (why !== undefined) {
     attempt.end({ kind: 'denied', denial: why });
-    client.finish(reply(why));
+    client.dismiss(reply(why));
     return;
   }
   await serveTunnel({
@@ -49,7 +49,7 @@ export async function serveSocks5({ client, session, deps }: SocksConnection): P
     deps,
     attempt,
     accept: () => void client.write(replyOf(0)),
-    refuse: (denied) => client.finish(reply(denied)),
+    refuse: (denied) => client.dismiss(reply(denied)),
   });
 }
 

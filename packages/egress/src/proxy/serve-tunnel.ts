@@ -90,7 +90,9 @@ function objectionTo(start: TunnelStart, { session, target, schemes, hasBegun }:
       return schemes === 'any' ? undefined : wrongScheme(target, schemes);
     case 'http':
       if (schemes !== 'any' && !schemes.includes('http')) return wrongScheme(target, schemes);
-      return hasBegun && isReadAlong(session) ? denial('egress.malformed_request', target) : undefined;
+      return (hasBegun || start.version === 'old') && isReadAlong(session)
+        ? denial('egress.malformed_request', target)
+        : undefined;
     case 'tls':
       if (schemes !== 'any' && !schemes.includes('https')) return wrongScheme(target, schemes);
       return session.order.mode === 'none' ? undefined : objectToHello(start.hello, session, target);

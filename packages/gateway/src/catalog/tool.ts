@@ -139,6 +139,8 @@ export interface ExecutionFacts {
   readonly egress: ToolAttestation['egress'];
   /** Connections that the list has no room for. */
   readonly egressLeftOut?: number;
+  /** Each of them, when the list has not: kept beside the chain, and attested by what it is committed to. */
+  readonly egressAll?: ToolAttestation['egress'];
   readonly startedAt: number;
   readonly endedAt: number;
 }

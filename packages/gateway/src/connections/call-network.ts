@@ -4,6 +4,7 @@ import { describeError } from '@palyra/primitives';
 import type { Gate, RunOptions } from '@palyra/sandbox';
 import type { ExecuteContext, ToolRefusal } from '../catalog/tool.ts';
 import type { ProcessNetwork } from '../tools/process-network.ts';
+import { type BindCredentials, type CredentialedCall, credentialsOf } from './bound-credentials.ts';
 import { type NetworkUse, NO_NETWORK } from './network-use.ts';
 import type { OperatorNetwork } from './operator-network.ts';
 
@@ -16,21 +17,29 @@ export interface CallNetwork {
 }
 
 export interface CallNetworkDeps {
-  readonly egress?: Pick<Egress<Gate>, 'open'>;
+  readonly egress?: Pick<Egress<Gate>, 'open'> | undefined;
   readonly operator: OperatorNetwork;
+  /** Absent: nothing is bound, and no TLS is ended. */
+  readonly credentials?: BindCredentials;
+}
+
+/** Whose way out it is, and who is asked about what it did not name. */
+export interface NetworkedCall {
+  readonly call: CredentialedCall;
+  readonly context: Pick<ExecuteContext, 'connect'>;
 }
 
 /** Refused when the call wishes for a network and there is no way out. One that does not runs offline, which is less. */
 export async function openCallNetwork(
   network: ProcessNetwork,
-  context: Pick<ExecuteContext, 'connect'>,
+  calling: NetworkedCall,
   deps: CallNetworkDeps,
 ): Promise<CallNetwork | ToolRefusal> {
-  const opened = await openWayOut(network, context, deps).catch(refusal);
+  const opened = await openWayOut(network, calling, deps).catch(refusal);
   if (opened !== undefined && 'code' in opened) return network.isWished ? opened : OFFLINE;
   return {
     kind: 'open',
-    options: opened === undefined ? {} : { wayOut: { gate: opened.gate, label: opened.label } },
+    options: opened === undefined ? {} : { wayOut: wayOutOf(opened) },
     async end() {
       const attempts = (await opened?.close()) ?? [];
       return { mode: network.mode, hadWayOut: opened !== undefined, attempts };
@@ -45,7 +54,7 @@ export function wantsWayOut({ isProxied, isWished, unlisted }: ProcessNetwork, {
 
 async function openWayOut(
   network: ProcessNetwork,
-  { connect }: Pick<ExecuteContext, 'connect'>,
+  { call: { id, run, toolName }, context: { connect } }: NetworkedCall,
   deps: CallNetworkDeps,
 ): Promise<OpenedEgress<Gate> | undefined> {
   if (!wantsWayOut(network, deps)) return undefined;
@@ -53,12 +62,18 @@ async function openWayOut(
     mode: network.mode === 'strict' ? 'strict' : 'none',
     rules: network.rules,
     ...(network.unlisted === 'ask' && connect !== undefined ? { ask: connect } : {}),
+    ...(await credentialsOf({ id, run, toolName }, deps.credentials)),
   });
   // One that died is noticed by whoever wants it next: then there is another.
   return deps.egress?.open(call).catch((thrown: unknown) => {
     if (!(thrown instanceof EgressError) || thrown.code !== 'egress.gate_failed') throw thrown;
     return deps.egress?.open(call);
   });
+}
+
+/** SECURITY: T-24 — the authority of this call goes into its own box, as a certificate; its key stays in the proxy. */
+function wayOutOf({ gate, label, caPem }: OpenedEgress<Gate>): NonNullable<RunOptions['wayOut']> {
+  return { gate, label, ...(caPem === undefined ? {} : { authority: caPem }) };
 }
 
 const OFFLINE: CallNetwork = { kind: 'open', options: {}, end: async () => NO_NETWORK };
@@ -71,7 +86,7 @@ function refusal(thrown: unknown): ToolRefusal {
 /** What every call has of the operator's. */
 export function egressCall(
   { privateRanges, pinned, authorities, limits }: OperatorNetwork,
-  call: Pick<EgressCall, 'mode' | 'rules' | 'ask' | 'onAttempt'>,
+  call: Pick<EgressCall, 'mode' | 'rules' | 'ask' | 'onAttempt' | 'terminate' | 'credential'>,
 ): EgressCall {
   return { label: randomBytes(24).toString('base64url'), privateRanges, pinned, authorities, limits, ...call };
 }

@@ -51,6 +51,12 @@ test('a flood of denied attempts does not push out what was reached, and all are
   });
   const listed = use.egress.reduce((sum, { connections = 1 }) => sum + connections, 0);
   expect(listed + (use.egressLeftOut ?? 0)).toBe(600 - 1 + 1000 + 2);
+  // One by one, in their order, for the journal.
+  expect(use.egressAll?.map(({ host }) => host)).toEqual([
+    ...flood.map(({ host }) => host),
+    'last.example',
+    'last.example',
+  ]);
 });
 
 test('whoever made the call is told each host once, and each denial in its one shape', () => {

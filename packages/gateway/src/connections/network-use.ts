@@ -22,7 +22,7 @@ type Connection = ToolAttestation['egress'][number];
 const MOST_ATTESTED = 256;
 const MOST_TOLD = 64;
 
-/** For the attestation: every connection, one line each while there is room, then equal ones as one line. */
+/** For the attestation: every connection, one line each while there is room; then equal ones as one line, and all beside it. */
 export function attestedUse({ attempts }: Pick<NetworkUse, 'attempts'>): AttestedUse {
   const lines = attempts.map(lineOf);
   if (lines.length <= MOST_ATTESTED) return { egress: lines };
@@ -30,10 +30,10 @@ export function attestedUse({ attempts }: Pick<NetworkUse, 'attempts'>): Atteste
   const shown = together(lines).toSorted((one, other) => rank(one) - rank(other));
   const egress = shown.slice(0, MOST_ATTESTED);
   const leftOut = countOf(lines) - countOf(egress);
-  return { egress, ...(leftOut > 0 ? { egressLeftOut: leftOut } : {}) };
+  return { egress, egressAll: lines, ...(leftOut > 0 ? { egressLeftOut: leftOut } : {}) };
 }
 
-type AttestedUse = Pick<ExecutionFacts, 'egress' | 'egressLeftOut'>;
+type AttestedUse = Pick<ExecutionFacts, 'egress' | 'egressLeftOut' | 'egressAll'>;
 
 function countOf(lines: readonly Connection[]): number {
   return lines.reduce((sum, { connections = 1 }) => sum + connections, 0);

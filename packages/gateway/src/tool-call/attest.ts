@@ -42,18 +42,25 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
     const { call } = ledger;
     const last = ledger.last as LastDecision;
     const output = end.kind === 'executed' ? outputOf(end.result, redactor) : undefined;
+    const all = end.kind === 'executed' ? end.result.ran?.egressAll : undefined;
     let body: Body | undefined;
+    let connections: Body | undefined;
     const record = async (told: number | null): Promise<ToolCallResult | 'conflict'> => {
       if (output !== undefined) body ??= await journal.bodies.prepare(canonicalJson(output));
+      // SECURITY: T-31 — each connection is on record, however many there were, and the attestation says so of all of them.
+      if (all !== undefined) connections ??= await journal.bodies.prepare(connectionsText(all, redactor));
       const facts = {
         ...attestedFacts(call, end, last),
+        ...(all === undefined || connections === undefined
+          ? {}
+          : { egress_all: { count: all.length, sha256: connections.commitment } }),
         ...(body === undefined ? {} : { output_sha256: body.commitment }),
       };
       const result = resultOf(call, end, { last, facts, redact: redactor.redactText });
       const kept = { ...result, attestation: attestedWith(facts) };
       const attested = await ledger.attest({
         facts,
-        drafts: [{ kind: 'outcome', data: outcomeData(call, end, body) }],
+        drafts: [{ kind: 'outcome', data: outcomeData(call, end, { output: body, connections }) }],
         steps: endSteps(ledger, end, { statements, kept, body, owner, told }),
       });
       if (attested.kind === 'conflict') return 'conflict';
@@ -99,7 +106,16 @@ function shownDecision(decision: RecordedDecision, redact: Told['redact']): Reco
   return { ...decision, reason: redact(reason), ...(fix === undefined ? {} : { fix: redact(fix) }) };
 }
 
-function outcomeData(call: OpenedCall, end: CallEnd, output: Body | undefined) {
+function connectionsText(all: ToolAttestation['egress'], { redactJson }: Pick<Redactor, 'redactJson'>): string {
+  return canonicalJson(redactJson(all.map((each): JsonValue => ({ ...each }))));
+}
+
+interface OutcomeBodies {
+  readonly output: Body | undefined;
+  readonly connections: Body | undefined;
+}
+
+function outcomeData(call: OpenedCall, end: CallEnd, { output, connections }: OutcomeBodies) {
   const { kind, exitCode } = end.kind === 'refused' ? { kind: 'refused' as const, exitCode: undefined } : end.result;
   const code = end.kind === 'refused' ? end.code : 'code' in end.result ? end.result.code : undefined;
   return {
@@ -108,6 +124,7 @@ function outcomeData(call: OpenedCall, end: CallEnd, output: Body | undefined) {
     ...(code === undefined ? {} : { code }),
     ...(exitCode === undefined ? {} : { exit_code: exitCode }),
     ...(output === undefined ? {} : { output }),
+    ...(connections === undefined ? {} : { connections }),
   };
 }
 

@@ -9,6 +9,7 @@ import {
 import type { Clock, JsonObject, JsonValue } from '@palyra/primitives';
 import { canonicalJson, describeError } from '@palyra/primitives';
 import type { Tool, ToolMetadata, ToolPlan, ToolRefusal, ToolResult } from '../catalog/tool.ts';
+import { type BindCredentials, credentialsOf } from '../connections/bound-credentials.ts';
 import { egressCall } from '../connections/call-network.ts';
 import { hostAndPort, isPrivateTarget } from '../connections/named-network.ts';
 import { attestedUse, toldUse } from '../connections/network-use.ts';
@@ -31,6 +32,8 @@ interface FetchInput {
 export interface HttpFetchDeps {
   readonly egress?: Pick<Egress, 'fetch'>;
   readonly network?: OperatorNetwork;
+  /** Which hosts get a credential that the caller never sees; absent: none. */
+  readonly credentials?: BindCredentials;
   readonly clock: Clock;
 }
 
@@ -97,7 +100,8 @@ interface Prepared {
 }
 
 /** One request by palyrad's own proxy, under the rules that hold for every connection. */
-export function createHttpFetch({ egress, network = DEFAULT_OPERATOR_NETWORK, clock }: HttpFetchDeps): Tool {
+export function createHttpFetch(deps: HttpFetchDeps): Tool {
+  const { egress, network = DEFAULT_OPERATOR_NETWORK, clock } = deps;
   return {
     metadata: METADATA,
     async plan(given, place) {
@@ -108,19 +112,23 @@ export function createHttpFetch({ egress, network = DEFAULT_OPERATOR_NETWORK, cl
       const wallMs = Math.min(place.timeoutMs, input.timeout_ms ?? 60_000);
       return planOf({ input, target }, given, { network, wallMs });
     },
-    async execute({ plan }, { signal, connect }) {
+    async execute(permitted, { signal, connect }) {
       if (egress === undefined) return NO_WAY_OUT;
+      const { plan } = permitted;
       const { input, target } = plan.prepared as Prepared;
       const startedAt = clock.now();
       const attempts = new Map<number, ConnectionAttempt>();
-      const call = egressCall(network, {
-        mode: 'strict',
-        rules: [{ kind: 'exact', host: target.host, ports: [target.port] }],
-        // SECURITY: T-23 — a redirect to another host is another connection: decided like the first, before it is made.
-        ...(connect === undefined ? {} : { ask: connect }),
-        onAttempt: (attempt) => void attempts.set(attempt.number, attempt),
-      });
       try {
+        // The proxy opens its TLS itself, so none has to be ended.
+        const { credential } = await credentialsOf(permitted, deps.credentials);
+        const call = egressCall(network, {
+          mode: 'strict',
+          rules: [{ kind: 'exact', host: target.host, ports: [target.port] }],
+          // SECURITY: T-23 — a redirect to another host is another connection: decided like the first, before it is made.
+          ...(connect === undefined ? {} : { ask: connect }),
+          ...(credential === undefined ? {} : { credential }),
+          onAttempt: (attempt) => void attempts.set(attempt.number, attempt),
+        });
         const result = await egress.fetch(call, { ...requestOf(input, plan), signal });
         const use = { mode: 'strict', hadWayOut: true, attempts: [...attempts.values()] } as const;
         const ran = { ...builtInFacts(startedAt, clock.now()), ...attestedUse(use) };

@@ -9,6 +9,7 @@ import {
 } from '@palyra/primitives';
 import type { Binding, Limits, Refusal, RunOptions, Sandbox, SandboxProfile } from '@palyra/sandbox';
 import type { BoundCall, Tool, ToolMetadata, ToolPlan, ToolRefusal, ToolResult } from '../catalog/tool.ts';
+import type { BindCredentials } from '../connections/bound-credentials.ts';
 import { type CallNetworkDeps, openCallNetwork, wantsWayOut } from '../connections/call-network.ts';
 import { DEFAULT_OPERATOR_NETWORK, type OperatorNetwork } from '../connections/operator-network.ts';
 import type { Redactor } from '../redact/create-redactor.ts';
@@ -29,6 +30,8 @@ export interface ProcessRunDeps {
   /** The way out of the box; absent: there is none. */
   readonly egress?: CallNetworkDeps['egress'];
   readonly network?: OperatorNetwork;
+  /** Which hosts get a credential that the tool never sees; absent: none. */
+  readonly credentials?: BindCredentials;
 }
 
 const METADATA: ToolMetadata = {
@@ -52,7 +55,7 @@ interface Prepared {
 
 export function createProcessRun(deps: ProcessRunDeps): Tool {
   const { sandbox, profileFor, redact, clock, network: operator = DEFAULT_OPERATOR_NETWORK } = deps;
-  const wayOut: CallNetworkDeps = { operator, ...(deps.egress === undefined ? {} : { egress: deps.egress }) };
+  const wayOut: CallNetworkDeps = { ...deps, operator };
   return {
     metadata: METADATA,
     async plan(input, place) {
@@ -74,7 +77,8 @@ export function createProcessRun(deps: ProcessRunDeps): Tool {
       };
       return planOf({ process, binding }, { ...facts, bind });
     },
-    async execute({ plan, needsBoundBytes }, context) {
+    async execute(call, context) {
+      const { plan, needsBoundBytes } = call;
       const { process, binding } = plan.prepared as Prepared;
       // SECURITY: T-04 — what somebody looked at runs as these bytes or not at all.
       const bound = needsBoundBytes ? await (binding.made ?? NOT_LOOKED_AT) : undefined;
@@ -82,7 +86,7 @@ export function createProcessRun(deps: ProcessRunDeps): Tool {
       const output = toldOutput(context, { redact, clock, isTerminal: process.command.terminal !== undefined });
       const { attached, signal } = context;
       const feed = process.isAttachable && attached !== undefined ? feedAttached(attached, signal) : undefined;
-      const network = await openCallNetwork(process.network, context, wayOut);
+      const network = await openCallNetwork(process.network, { call, context }, wayOut);
       if (network.kind === 'refused') return network;
       const result = await sandbox
         .run(process.command, process.profile, {

@@ -5,7 +5,7 @@ import type { ToolRefusal } from '../catalog/tool.ts';
 import type { GatewaySchema } from '../store/gateway-schema.ts';
 import type { LoadedModule } from '../wasm-hosts/loaded-module.ts';
 import type { WasmHostAbout } from '../wasm-hosts/start-wasm-host.ts';
-import type { FetchGrant, WasmFetch } from '../wasm-hosts/wasm-fetch.ts';
+import type { GuestRequests, WasmFetch } from '../wasm-hosts/wasm-fetch.ts';
 import { refused, wasmKeysOf } from '../wasm-hosts/wasm-keys.ts';
 import type { ToldOutput } from './told-output.ts';
 import { jsonOf } from './wasm-json.ts';
@@ -35,8 +35,10 @@ export interface Answering {
   readonly told: ToldOutput;
   /** What it may still emit, in bytes, and who counts what it has. */
   readonly emitting: { left: number; count(): void };
-  /** For what it connects to. */
-  readonly network: Pick<FetchGrant, 'signal' | 'onAttempt'>;
+  /** Absent where there is nothing to go through. */
+  readonly requests: GuestRequests | undefined;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
 }
 
 export interface Question {
@@ -47,7 +49,7 @@ export interface Question {
 /** Under the grants of its module, which `wasm` has compared already. Throws what the database throws. */
 export async function answerGuest(
   { name, body }: Question,
-  { module, principal, wasm, told, emitting, network }: Answering,
+  { module, principal, wasm, told, emitting, requests, signal }: Answering,
 ): Promise<HostAnswer> {
   const keys = wasmKeysOf(wasm.database, { principal, module: module.name });
   switch (name) {
@@ -75,8 +77,8 @@ export async function answerGuest(
     }
     case 'http_request': {
       const request = requestOf(body);
-      if (request === undefined || wasm.fetch === undefined) return refused('A request is a JSON object.');
-      return wasm.fetch(request, { hosts: module.grants.http, ...network });
+      if (request === undefined || requests === undefined) return refused('A request is a JSON object.');
+      return requests.fetch(request, signal);
     }
     case 'secret_use': {
       const request = requestOf(body);

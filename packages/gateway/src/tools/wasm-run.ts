@@ -15,6 +15,7 @@ import { DEFAULT_OPERATOR_NETWORK, type OperatorNetwork } from '../connections/o
 import type { Redactor } from '../redact/create-redactor.ts';
 import type { LoadedModule } from '../wasm-hosts/loaded-module.ts';
 import type { WasmHostAbout } from '../wasm-hosts/start-wasm-host.ts';
+import type { GuestRequests } from '../wasm-hosts/wasm-fetch.ts';
 import { REACHES_NOTHING } from './built-in-plan.ts';
 import { recordEmitted } from './emitted-events.ts';
 import { type ToldOutput, toldOutput } from './told-output.ts';
@@ -108,14 +109,14 @@ export function createWasmRun(deps: WasmRunDeps): Tool {
       const told = toldOutput(emitted, { redact: deps.redact, clock: deps.clock, isTerminal: false });
       const startedAt = deps.clock.now();
       const principal = run.caller.actor;
-      const attempts = new Map<string, ConnectionAttempt>();
+      const attempts = new Map<number, ConnectionAttempt>();
+      const requests = wasm.fetch?.({
+        hosts: module.grants.http,
+        onAttempt: (attempt) => void attempts.set(attempt.number, attempt),
+      });
       const emitting = { left: program.limits.outputBytes, count: emitted.count };
-      const answering = { module, principal, wasm, told, emitting };
-      const connecting = {
-        signal: context.signal,
-        onAttempt: (key: string, attempt: ConnectionAttempt) => void attempts.set(key, attempt),
-      };
-      const outcome = await wasm.runtime.call(program, {
+      const answering = { module, principal, wasm, told, requests, emitting };
+      const calling = wasm.runtime.call(program, {
         principal,
         input: bytesOf(program, input.input),
         args: input.args ?? [],
@@ -123,9 +124,10 @@ export function createWasmRun(deps: WasmRunDeps): Tool {
         signal: context.signal,
         answer: (name, body, over) => {
           const until = AbortSignal.any([context.signal, over]);
-          return answerGuest({ name, body }, { ...answering, network: { ...connecting, signal: until } });
+          return answerGuest({ name, body }, { ...answering, signal: until });
         },
       });
+      const outcome = await untilClosed(calling, requests);
       await tellLog(told, outcome);
       return wasmResultOf(outcome, {
         program,
@@ -139,6 +141,15 @@ export function createWasmRun(deps: WasmRunDeps): Tool {
       });
     },
   };
+}
+
+/** Then all that it connected to is known. */
+async function untilClosed<Outcome>(calling: Promise<Outcome>, requests: GuestRequests | undefined): Promise<Outcome> {
+  try {
+    return await calling;
+  } finally {
+    await requests?.close();
+  }
 }
 
 const OTHER_BYTES: ToolRefusal = {

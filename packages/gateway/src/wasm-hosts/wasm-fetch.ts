@@ -1,4 +1,4 @@
-import type { ConnectionAttempt, Egress, FetchResult } from '@palyra/egress';
+import type { ConnectionAttempt, Egress, FetchResult, OpenedFetches } from '@palyra/egress';
 import { canonicalJson, type JsonObject, type JsonValue } from '@palyra/primitives';
 import { ANSWER, type HostAnswer } from '@palyra/wasm';
 import { egressCall } from '../connections/call-network.ts';
@@ -9,16 +9,22 @@ import { refused } from './wasm-keys.ts';
 export interface FetchGrant {
   /** As the manifest has them. */
   readonly hosts: readonly string[];
-  readonly signal: AbortSignal;
-  /** Told again of the same one under the same key, as it goes on. */
-  onAttempt(key: string, attempt: ConnectionAttempt): void;
+  /** Told again of the same one, by its number, as it goes on. */
+  onAttempt(attempt: ConnectionAttempt): void;
 }
 
-/** One request that a guest makes, under the hosts of its module. */
-export type WasmFetch = (request: JsonObject, grant: FetchGrant) => Promise<HostAnswer>;
+/** What one call of a guest asks for: under the hosts of its module, and all of it within what one call may use up. */
+export interface GuestRequests {
+  fetch(request: JsonObject, signal: AbortSignal): Promise<HostAnswer>;
+  /** When the call is over. */
+  close(): Promise<void>;
+}
+
+/** For one call. */
+export type WasmFetch = (grant: FetchGrant) => GuestRequests;
 
 export interface WasmFetchDeps {
-  readonly egress: Pick<Egress, 'fetch'>;
+  readonly egress: Pick<Egress, 'openFetches'>;
   readonly network: OperatorNetwork;
 }
 
@@ -27,20 +33,22 @@ const FIELDS = ['url', 'method', 'headers', 'body', 'body_base64'];
 
 /** SECURITY: T-23, T-27 — a redirect is held to the same hosts: nobody is asked about others, they are refused. */
 export function createWasmFetch({ egress, network }: WasmFetchDeps): WasmFetch {
-  let requests = 0;
-  return async (written, { hosts, signal, onAttempt }) => {
-    const request = readRequest(written);
-    if (typeof request === 'string') return refused(request);
+  return ({ hosts, onAttempt }) => {
     const named = nameNetwork(hosts, network.privateRanges);
-    if (named.kind === 'malformed') return refused(named.message);
-    requests += 1;
-    const numbered = requests;
-    const call = egressCall(network, {
-      mode: 'strict',
-      rules: named.rules,
-      onAttempt: (attempt) => onAttempt(`${numbered}.${attempt.number}`, attempt),
-    });
-    return answerOf(await egress.fetch(call, { ...request, signal, limits: { bodyBytes: MIB } }));
+    // SECURITY: T-17 — opened once, with the first request: bytes, attempts and connections are counted for all of them.
+    let opened: Promise<OpenedFetches> | undefined;
+    return {
+      async fetch(written, signal) {
+        const request = readRequest(written);
+        if (typeof request === 'string') return refused(request);
+        if (named.kind === 'malformed') return refused(named.message);
+        opened ??= egress.openFetches(egressCall(network, { mode: 'strict', rules: named.rules, onAttempt }));
+        return answerOf(await (await opened).fetch({ ...request, signal, limits: { bodyBytes: MIB } }));
+      },
+      async close() {
+        await opened?.then((each) => each.close()).catch(() => undefined);
+      },
+    };
   };
 }
 

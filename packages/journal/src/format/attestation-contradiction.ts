@@ -28,7 +28,7 @@ const SIGNS_OF_REFUSAL: readonly {
 const OF_AN_EXECUTION = ['started_at', 'ended_at', 'sandbox', 'resources'] as const;
 
 function tracesOfExecution({ outcome, egress, ...attestation }: ToolAttestation): string | undefined {
-  const trace = [...OF_AN_EXECUTION, 'output_sha256', 'egress_left_out'].find((field) =>
+  const trace = [...OF_AN_EXECUTION, 'output_sha256', 'egress_left_out', 'egress_all'].find((field) =>
     Object.hasOwn(attestation, field),
   );
   if (trace !== undefined) return `a refused call has no ${trace}`;

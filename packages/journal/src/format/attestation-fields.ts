@@ -55,6 +55,8 @@ export interface ToolAttestation {
   readonly egress: readonly EgressConnection[];
   /** How many connections the list leaves out because it is full. */
   readonly egress_left_out?: number;
+  /** All of them, one by one: how many lines they are, and what the body of the outcome that has them is committed to by. */
+  readonly egress_all?: { readonly count: number; readonly sha256: string };
   readonly policy_snapshot_sha256: string;
   readonly policy_set_sha256: string;
   readonly decision: AttestedDecision;
@@ -218,6 +220,7 @@ export const attestationFields: Check<ToolAttestation> = object<ToolAttestation>
   resources: optional(record(count)),
   egress: list(connection),
   egress_left_out: optional(count),
+  egress_all: optional(object<NonNullable<ToolAttestation['egress_all']>>({ count, sha256: digest })),
   policy_snapshot_sha256: digest,
   policy_set_sha256: digest,
   decision,

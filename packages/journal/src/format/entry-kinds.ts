@@ -56,10 +56,7 @@ export const ENTRY_KINDS = {
     },
   },
   /** Whoever wrote it stopped the open runs of this principal; absent: of everybody. */
-  'runs.stopped': {
-    version: 1,
-    fields: { principal: 'name?', runs: 'count' },
-  },
+  'runs.stopped': { version: 1, fields: { principal: 'name?', runs: 'count' } },
   /** Files are put back; `begun` before any is touched. */
   'run.undo': {
     version: 1,
@@ -182,6 +179,8 @@ export const ENTRY_KINDS = {
       code: 'name?',
       exit_code: 'integer?',
       output: 'body?',
+      /** Every connection of the call, one by one, where its attestation has no room for them. */
+      connections: 'body?',
       output_total: 'count?',
     },
   },

@@ -5,6 +5,7 @@ import type { NamedWayOut } from '../launcher/encode-request.ts';
 import { FRAME_HEADER, type Frame } from '../launcher/wire.ts';
 import type { PlanOptions } from '../plan-command.ts';
 import type { SandboxProfile } from '../profile.ts';
+import type { WayOut } from '../run-job.ts';
 import { SANDBOX_ERRORS, SandboxError, type SandboxErrorCode } from '../sandbox-error.ts';
 
 /** What palyrad says to the process that has the sandbox. Each is about one question, by its number. */
@@ -74,7 +75,7 @@ export interface RunQuestion extends Omit<Question, 'wayOut'> {
   readonly isCancelled: boolean;
   readonly bound?: Binding;
   /** The gate by the number of the question that opened it. */
-  readonly wayOut?: NamedWayOut;
+  readonly wayOut?: NamedWayOut & Pick<WayOut, 'authority'>;
 }
 
 export interface HostFault {

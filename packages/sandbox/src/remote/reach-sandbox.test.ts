@@ -222,7 +222,7 @@ describe('a gate over there', () => {
       return gate;
     };
     const run = async ({ wayOut }: RunOptions): Promise<RunResult> => {
-      asked.push([wayOut?.label, wayOut?.gate === gate]);
+      asked.push([wayOut?.label, wayOut?.gate === gate, wayOut?.authority]);
       return { kind: 'completed', exitCode: 0, ...ran('') };
     };
     const { sandbox } = await reach(run, { openGate });
@@ -230,10 +230,10 @@ describe('a gate over there', () => {
     const heard: string[] = [];
     opened.onOutput((bytes) => heard.push(Buffer.from(bytes).toString()));
     await Promise.all([opened.write(Buffer.from('one')), opened.write(Buffer.from('two'))]);
-    await sandbox.run(COMMAND, PROFILE, { wayOut: { gate: opened, label: 'mine' } });
+    await sandbox.run(COMMAND, PROFILE, { wayOut: { gate: opened, label: 'mine', authority: 'PEM' } });
     expect([heard, asked]).toEqual([
       ['heard one', 'heard two'],
-      [PROGRAM, ['mine', true]],
+      [PROGRAM, ['mine', true, 'PEM']],
     ]);
 
     const stranger = { ...opened };

@@ -116,7 +116,7 @@ export async function reachSandbox(channel: Duplex, { opening, logger }: ReachOp
         if (wayOut === undefined) return followRun({ command, profile }, options, open);
         const gate = gates.get(wayOut.gate);
         if (gate === undefined) return gateClosed();
-        return followRun({ command, profile, wayOut: { gate, label: wayOut.label } }, options, open);
+        return followRun({ command, profile, wayOut: { ...wayOut, gate } }, options, open);
       },
       warmed: () => ask(TO_HOST.warmed).then(Number),
       async close() {

@@ -109,7 +109,7 @@ function serveRun(sandbox: Sandbox, question: RunQuestion, { say, id, gate }: Ru
     ...(isHeard ? { onOutput } : {}),
     ...(input === undefined ? {} : { input: input.source }),
     ...(bound === undefined ? {} : { bound }),
-    ...(wayOut === undefined || gate === undefined ? {} : { wayOut: { gate, label: wayOut.label } }),
+    ...(wayOut === undefined || gate === undefined ? {} : { wayOut: { ...wayOut, gate } }),
   });
   return {
     result,

@@ -2,6 +2,7 @@ import type { PlacedFiles } from '../bind/placed-files.ts';
 import type { PlannedCgroupFacts } from '../cgroup/plan-cgroups.ts';
 import type { CgroupPlan, LandlockPlan, LaunchPlan, RlimitName, ToolIdentity } from '../launch-plan.ts';
 import type { ProtectionMount } from '../protect/plan-protection.ts';
+import type { TrustedAuthority } from './trusted-authority.ts';
 
 /** What a plan needs to know of the host: looked up beforehand, so that planning is pure. */
 export interface HostSurvey {
@@ -41,6 +42,8 @@ export interface HostSurvey {
   readonly placed?: PlacedFiles;
   /** Whoever runs the command has a gate for it; Tier C only. */
   readonly wayOut?: true;
+  /** Whose certificates count in this box, beside those that count everywhere. */
+  readonly trusted?: TrustedAuthority;
   readonly cgroups: {
     readonly plans: readonly CgroupPlan[];
     readonly facts: PlannedCgroupFacts;

@@ -5,16 +5,16 @@ import type { Limits, SandboxProfile } from '../../profile.ts';
 import type { ProtectionMount } from '../../protect/plan-protection.ts';
 import { seccompProgram } from '../../seccomp/filter.ts';
 import type { HostSurvey } from '../../survey/host-survey.ts';
-import { proxyDefaults, proxyVariables, toolEnvironment } from '../../tool-environment.ts';
+import { authorityDefaults, proxyDefaults, proxyVariables, toolEnvironment } from '../../tool-environment.ts';
 import { toolRlimits } from '../../tool-rlimits.ts';
-import { BOX_FILES, BOX_USER } from './box-files.ts';
+import { BOX_USER } from './box-files.ts';
+import { type CopiedFile, copiedFiles } from './copied-files.ts';
 
 export const BUBBLEWRAP_EXECUTOR = 'sandbox_tier_c_linux_bubblewrap';
 
 /** Descriptors as `native/request.h` has them: ours first, then data. */
 const STAGE_PROGRAM = '/proc/self/fd/5';
 const SECCOMP_FD = 10;
-const FIRST_FILE_FD = 11;
 
 /** The box, from command and profile alone: same in, same out. */
 export function planBubblewrap(
@@ -43,7 +43,11 @@ export function planBubblewrap(
       argv: command.argv,
       environment: toolEnvironment(command, profile, {
         ours: { ...boxEnvironment(survey), ...(hasWayOut ? proxyVariables() : {}) },
-        defaults: { ...IN_THE_BOX, ...(hasWayOut ? proxyDefaults() : OFFLINE) },
+        defaults: {
+          ...IN_THE_BOX,
+          ...(hasWayOut ? proxyDefaults() : OFFLINE),
+          ...(survey.trusted === undefined ? {} : authorityDefaults()),
+        },
       }),
       cwd: command.cwd ?? survey.workspace.root,
       terminal: command.terminal,
@@ -113,16 +117,6 @@ const ISOLATION: readonly string[] = [
   String(SECCOMP_FD),
 ];
 
-/** Each comes over a descriptor of its own. */
-function copiedFiles({ systemFiles, placed }: HostSurvey) {
-  const own = BOX_FILES.map(({ path, text }) => ({ path, bytes: Buffer.from(text) }));
-  const copies = systemFiles.filter((each) => each.kind === 'copy');
-  // SECURITY: T-04 — into the box's own root, which is read-only: a mount over a path of the workspace can be undone from outside.
-  const bound = (placed?.files ?? []).map(({ at, bytes }) => ({ path: at, bytes, mode: '0555' }));
-  const all = [...own, ...copies].map(({ path, bytes }) => ({ path, bytes, mode: '0444' }));
-  return [...all, ...bound].map((each, at) => ({ fd: FIRST_FILE_FD + at, ...each }));
-}
-
 interface PlannedMount {
   readonly args: readonly string[];
   readonly expected: readonly ExpectedMount[];
@@ -146,9 +140,10 @@ function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
     ...kernelFiles(profile.limits, survey),
     tmpfs('/tmp', '1777', profile.limits),
     tmpfs(BOX_USER.home, '0700', profile.limits),
-    ...files.map(file),
+    ...files.filter(({ isOver }) => !isOver).map(file),
     ...(survey.placed?.links ?? []).map(({ at, target }) => ({ args: ['--symlink', target, at], expected: [] })),
     ...directories.map(({ path }) => bind(path, path, { writable: false })),
+    ...files.filter(({ isOver }) => isOver).map(fileOver),
     ...outermost(toolchains.readOnly).map((path) =>
       bind(handOver(path, { writable: false }), path, { writable: false }),
     ),
@@ -212,8 +207,16 @@ function tmpfs(at: string, mode: string, { tmpfsBytes }: Limits): PlannedMount {
   };
 }
 
-function file({ fd, path, mode }: ReturnType<typeof copiedFiles>[number]): PlannedMount {
+function file({ fd, path, mode }: CopiedFile): PlannedMount {
   return { args: ['--perms', mode, '--file', String(fd), path], expected: [] };
+}
+
+/** SECURITY: T-24 — over the host's own file in this box's mount table alone; nobody outside sees it, and nothing stays of it. */
+function fileOver({ fd, path, mode }: CopiedFile): PlannedMount {
+  return {
+    args: ['--perms', mode, '--ro-bind-data', String(fd), path],
+    expected: [{ at: path, writable: false }],
+  };
 }
 
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'] as const;
