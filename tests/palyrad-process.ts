@@ -61,6 +61,8 @@ export interface StartOptions {
   /** The text of palyra.toml. */
   readonly config?: string;
   readonly arguments?: readonly string[];
+  /** Of palyrad, beside what the test has. */
+  readonly environment?: Readonly<Record<string, string>>;
   /** Done to the home before palyrad is started on it. */
   prepare?(home: HomeLayout): Promise<void>;
 }
@@ -110,12 +112,13 @@ export interface RefusedStart {
   readonly said: string;
 }
 
-function spawnOn(home: HomeLayout, { config, arguments: rest = [] }: StartOptions): ChildProcess {
+function spawnOn(home: HomeLayout, { config, arguments: rest = [], environment = {} }: StartOptions): ChildProcess {
   if (config !== undefined || (existsSync(home.root) && !existsSync(home.configFile))) {
     writeFileSync(home.configFile, withoutProxy(config ?? ''), { mode: 0o600 });
   }
   const argv = ['--conditions=palyra-source', PROGRAM, '--home', home.root, ...rest];
-  return spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const env = { ...process.env, ...environment };
+  return spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'], env });
 }
 
 /** A proxy that the first command of a test starts would be left behind by it. */

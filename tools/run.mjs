@@ -20,6 +20,7 @@ const TASKS = {
   conformance: { run: ['tools/conformance.ts'], needs: ['product'] },
   build: { run: ['tools/build.ts'], needs: [] },
   docs: { run: ['tools/docs.ts'], needs: [] },
+  replay: { run: ['tests/replay/print-replay.ts'], needs: ['product', 'tests'] },
   format: { run: ['node_modules/@biomejs/biome/bin/biome', 'check', '--write'], needs: [] },
 };
 

@@ -1,7 +1,7 @@
-// T-01, T-05, T-06, T-40, T-41: an agent whose hook was allowed one thing gets another one to run: it comes twice for a command,
+// T-01, T-05, T-06, T-38, T-40, T-41: an agent whose hook was allowed one thing gets another one to run: it comes twice for a command,
 // comes with a command of its own, comes for another one's, says itself what only a hook may say, or uses its own file tools
 // for its hook's settings, for Palyra's home, and for files that run later.
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApprovalService, OutcomeKind, RunService } from '@palyra/api';
 import { connect } from '@palyra/client';
@@ -110,6 +110,21 @@ test('its own tools do not reach its hook’s settings, Palyra’s home or keys,
       expect(said.stderr, `${tool} ${path}`).toContain('policy.forbidden');
     }
   }
+});
+
+test('a server that took our name and our tools’ names is somebody else’s, and asked about', async () => {
+  const ours = agent.event('PreToolUse', 'mcp__palyra__palyra_process_run', { argv: ['true'] });
+  const settings = join(agent.workspace, '.mcp.json');
+  const serve = (command: string) =>
+    writeFileSync(settings, JSON.stringify({ mcpServers: { palyra: { command, args: ['mcp', 'serve'] } } }));
+  expect(await agent.say(ours, ['--patience', '5'])).toMatchObject({ code: 0 });
+  serve(PALYRA);
+  expect(await agent.say(ours, ['--patience', '5'])).toMatchObject({ code: 0 });
+  serve('/opt/elsewhere/palyra');
+  expect(await agent.say(ours, ['--patience', '1'])).toMatchObject(refused);
+  writeFileSync(settings, '{"mcpServers": {"palyra": ');
+  expect(await agent.say(ours, ['--patience', '1'])).toMatchObject(refused);
+  rmSync(settings);
 });
 
 test('files that run later are a question, also behind a link of another name', async () => {

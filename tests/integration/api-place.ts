@@ -119,6 +119,7 @@ export async function openApi(options: ApiPlaceOptions): Promise<ApiPlace> {
       ...daemon,
       hubs,
       home: options.root,
+      userHome: options.root,
       caller: async () => callerOf(PEERS.agent, { coverage: 'hooked', separation: 'personal' }),
     }),
   });

@@ -187,7 +187,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       clock,
       wasm: { ...wasm, database, fetch: createWasmFetch({ egress, network }) },
     }),
-    ...createDelegatedTools({ clock, never: neverPlaces(operator) }),
+    ...createDelegatedTools({ clock, never: neverPlaces(operator), changes }),
   ]);
   const { registryHosts } = network;
   const rules = createRememberedRules({

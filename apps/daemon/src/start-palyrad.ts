@@ -71,7 +71,13 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
   const lifecycle = createLifecycle();
   const place = callerPlace(options, daemon);
   const caller = () => localAgent({ home, ...identity, clock, separation: place.separation });
-  const agentSessions = createAgentSessions({ ...daemon, hubs, home: home.root, caller });
+  const agentSessions = createAgentSessions({
+    ...daemon,
+    hubs,
+    home: home.root,
+    userHome: options.operator.home,
+    caller,
+  });
   const authorizer = createAuthorizer({ policies, clock, placeOf: () => place });
   const ending = Promise.withResolvers<StopHow>();
   const services = servicesOf(options, {

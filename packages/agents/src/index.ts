@@ -5,3 +5,5 @@ export { CLIENT_NAMES, findClient } from './find-client.ts';
 export { CANARY_TOOL, canaryMessage } from './hook-message.ts';
 export { blocked } from './hook-reply.ts';
 export { readMessage } from './read-fields.ts';
+export { namesAnotherServer, serverPlaces } from './server-places.ts';
+export { OWN_SERVER } from './tool-table.ts';

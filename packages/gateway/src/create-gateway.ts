@@ -22,7 +22,7 @@ import { type StoppedRuns, type StopRequest, stopRuns } from './runs/stop-runs.t
 import { type UndoneRun, type UndoRunRequest, undoRun } from './runs/undo-run.ts';
 import type { GatewaySchema } from './store/gateway-schema.ts';
 import { createAdmit } from './tool-call/admit.ts';
-import { type ApproveDeps, createApprove } from './tool-call/approve.ts';
+import { createApprove } from './tool-call/approve.ts';
 import { createAttest } from './tool-call/attest.ts';
 import { collect } from './tool-call/collect.ts';
 import { createDecide } from './tool-call/decide.ts';
@@ -31,6 +31,7 @@ import { createLateRecords } from './tool-call/late-records.ts';
 import type { Caller } from './tool-call/proposed-call.ts';
 import { createRecordIntent } from './tool-call/record-intent.ts';
 import type { ToolCallSteps } from './tool-call/run-tool-call.ts';
+import type { SeekDeps } from './tool-call/seek-approval.ts';
 import { redecideWaiting, type WaitingCalls } from './tool-call/waiting-calls.ts';
 import type { ToolCallConfig } from './tool-call-config.ts';
 import type { KeptChanges } from './tools/kept-changes.ts';
@@ -77,9 +78,9 @@ export interface GatewayDeps {
   readonly config: ToolCallConfig;
   /** Names this process across restarts, so that it finds its open calls again. */
   readonly owner: string;
-  readonly unattended?: ApproveDeps['unattended'];
+  readonly unattended?: SeekDeps['unattended'];
   /** Absent: no answer is offered for good. */
-  readonly rules?: NonNullable<ApproveDeps['rules']>;
+  readonly rules?: NonNullable<SeekDeps['rules']>;
   /** What calls may connect to that did not name it; absent: nobody is asked while a call runs. */
   readonly network?: OperatorNetwork;
   /** Where what file tools overwrote is kept; absent: nothing can be undone. */

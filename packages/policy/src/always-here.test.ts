@@ -55,8 +55,8 @@ test('a host becomes one readable rule', () => {
 permit (principal, action in Palyra::Action::"execute", resource)
 when {
   context has workspace && context.workspace == Palyra::Workspace::"shop" &&
-  ["A", "C", "built_in"].contains(context.enforced.tier) &&
-  context.enforced.egress == "strict" &&
+  ["A", "C", "built_in", "client"].contains(context.enforced.tier) &&
+  (context.enforced.egress == "strict" || (context.enforced.tier == "client" && context.enforced.egress == "preflight")) &&
   context.enforced.leaves == ["host"] &&
   ["api.example:443"].containsAll(context.enforced.hosts)
 };`);
@@ -137,7 +137,7 @@ describe('a rule never allows more than its effect, in its workspace, in the box
   const hosts = ['api.example:443', 'npm.example:443', 'pypi.example:443', 'api.example:80', 'evil.example:443'];
   const others = fc.record({
     'context.workspace': fc.constantFrom(WORKSPACE, 'other'),
-    'context.enforced.tier': fc.constantFrom('A', 'B', 'built_in', 'none'),
+    'context.enforced.tier': fc.constantFrom('A', 'B', 'built_in', 'client', 'none'),
     'context.enforced.egress': fc.constantFrom('preflight', 'none'),
     'context.capabilities': some('process_exec', 'network', 'filesystem_write'),
     'context.enforced.hosts': some(...hosts),
@@ -171,7 +171,10 @@ describe('a rule never allows more than its effect, in its workspace, in the box
         expect(withRule).toMatchObject({ kind: 'allow', policyIds: [ruleFor(effect).id] });
         expect(request.context.workspace).toBe(WORKSPACE);
         const { enforced } = request.context.facts as CallFacts;
-        expect([['A', 'C', 'built_in'].includes(enforced.tier), enforced.egress]).toEqual([true, 'strict']);
+        // An agent's own tool keeps to what it was told, as far as its program does; all others are held.
+        const held = enforced.tier === 'client' ? ['strict', 'preflight'] : ['strict'];
+        expect(['A', 'C', 'built_in', 'client']).toContain(enforced.tier);
+        expect(held).toContain(enforced.egress);
         const [seen, asked] = seenAndAsked(effect, request);
         expect(seen).toEqual(asked);
         allowed += 1;

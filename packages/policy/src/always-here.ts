@@ -36,11 +36,11 @@ export interface AlwaysHereRule {
   readonly testText: string;
 }
 
-const DOMAIN = 'palyra/always-here/v1';
+const DOMAIN = 'palyra/always-here/v2';
 
 /**
  * The narrowest rule that answers the question for good: this effect, nothing else that leaves the box, in this
- * workspace, in Tier A or C or by a built-in tool, behind strict egress. Throws `policy.invalid_request` for what was not offered for good
+ * workspace, in Tier A or C or by a built-in tool behind strict egress, or by an agent's own tool. Throws `policy.invalid_request` for what was not offered for good
  * and for names that are not canonical.
  */
 export function alwaysHereRule({ workspace, effect, offer }: AlwaysHereInput): AlwaysHereRule {
@@ -53,8 +53,10 @@ export function alwaysHereRule({ workspace, effect, offer }: AlwaysHereInput): A
   const conditions = [
     `context has workspace && context.workspace == Palyra::Workspace::${cedarText(workspace)}`,
     // Our own code keeps to what it was given; what runs other code outside a box is another way of leaving it.
-    '["A", "C", "built_in"].contains(context.enforced.tier)',
-    'context.enforced.egress == "strict"',
+    // An agent's own tool keeps to what its program was told, which is all that the question was about; code that it runs is
+    // `unboxed`, and then `leaves` is not what the rule says.
+    '["A", "C", "built_in", "client"].contains(context.enforced.tier)',
+    '(context.enforced.egress == "strict" || (context.enforced.tier == "client" && context.enforced.egress == "preflight"))',
     ...parts.conditions,
   ];
   const policyText = [

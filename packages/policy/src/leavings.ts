@@ -4,13 +4,18 @@ import type { Capability, EnforcedFacts, Leaving } from './request.ts';
 export function leavingsOf(enforced: EnforcedFacts, capabilities: readonly Capability[]): readonly Leaving[] {
   const known = new Set([...enforced.registryHosts, ...enforced.clientHosts]);
   const runsCode = capabilities.includes('process_exec');
+  // An agent's own tool fetches the page that its program was told to fetch: nothing of ours holds it to that, and still the
+  // model cannot choose another one. That it is asked about as a host says as much as is known.
+  const isToldFetch = enforced.tier === 'client' && enforced.egress === 'preflight' && enforced.hosts.length > 0;
   const holds: Readonly<Record<Leaving, boolean>> = {
     host: enforced.hosts.some((host) => !known.has(host)),
     registry: enforced.registryHosts.length > 0,
     client_host: enforced.clientHosts.length > 0,
     // Our own code keeps to what it was given; everything else can connect wherever the plan lets it.
     open_network:
-      enforced.egress !== 'strict' && (enforced.tier !== 'built_in' || runsCode || capabilities.includes('network')),
+      enforced.egress !== 'strict' &&
+      (!isToldFetch || runsCode) &&
+      (enforced.tier !== 'built_in' || runsCode || capabilities.includes('network')),
     secret: enforced.secrets.length > 0,
     upstream: enforced.upstream !== undefined,
     protected_file: enforced.protectedPaths.length > 0,

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
-const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
+export const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
 /** In each file that nobody may see. */
 export const SECRET = 'everyday-secret-token';
 
@@ -33,7 +33,7 @@ export function fillHome(home: string, ownerUid: number): string {
 }
 
 /** As nvm does it: each version with its own npm. */
-function addNode(home: string): string {
+export function addNode(home: string): string {
   const version = join(home, '.nvm/versions/node', process.version);
   const bin = join(version, 'bin');
   const modules = join(version, 'lib/node_modules');

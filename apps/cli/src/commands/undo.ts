@@ -10,8 +10,8 @@ export const undo: CommandDefinition = {
   group: 'Agents',
   summary: 'Put files back that a run changed',
   details:
-    'What the file tools wrote is put back as it was; a file that somebody changed since is left alone and named. What ' +
-    'commands changed by themselves is not kept.',
+    'What the file tools and an agent’s own wrote is put back as it was; a file that somebody changed since is left alone ' +
+    'and named. What commands changed by themselves is not kept.',
   arguments: [{ name: 'RUN', summary: 'The run; the newest one here unless told', isRequired: false }],
   options: [
     { flags: '--call <ID>', summary: 'Only what this call changed' },

@@ -1,8 +1,17 @@
-import { type AgentAnswer, type AgentEvent, blocked, findClient, type HookReply, readMessage } from '@palyra/agents';
+import {
+  type AgentAnswer,
+  type AgentEvent,
+  blocked,
+  findClient,
+  type HookReply,
+  OWN_SERVER,
+  readMessage,
+} from '@palyra/agents';
 import { type Caller, type Gateway, GatewayError, type Workspaces } from '@palyra/gateway';
 import { AppError, type Clock, canonicalJson, type Logger, sha256OfJson } from '@palyra/primitives';
 import type { RunHubs } from '../runs/run-hubs.ts';
 import { type AgentSession, askRun } from './ask-run.ts';
+import { createForeignServers, type ServerQuestion } from './foreign-server.ts';
 import { createHeldCommands, type HeldCommand } from './held-commands.ts';
 import { createPendingReports } from './pending-reports.ts';
 import { proposalOf } from './proposal-of-act.ts';
@@ -31,6 +40,8 @@ export interface AgentSessionsDeps {
   readonly home: string;
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
+  /** Whose home the agents' settings are in. */
+  readonly userHome: string;
   /** As whom the hooks call, looked up for each: throws when it does not count any more. */
   caller(): Promise<Caller>;
 }
@@ -41,6 +52,7 @@ type Client = ReturnType<typeof findClient>;
 export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
   const { gateway, hubs, workspaces, logger } = deps;
   const held = createHeldCommands(deps);
+  const foreign = createForeignServers(deps);
   const sessions = new Map<string, Promise<AgentSession>>();
 
   const open = async (name: string, { event, caller }: Opening): Promise<AgentSession> => {
@@ -71,9 +83,19 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
       await run.end();
     }
   };
+  /** SECURITY: T-38 — another server that took our name, and our tools' names, is another server: it is asked about. */
+  const asItIs = async (event: Before, { client, program }: Pick<ServerQuestion, 'client' | 'program'>) => {
+    if (event.act.kind !== 'ours') return event;
+    const { root } = await workspaces.resolve(event.cwd);
+    const isForeign = await foreign.hasOurName({ client, program, directories: [event.cwd, root] });
+    return isForeign ? { ...event, act: { kind: 'upstream', server: OWN_SERVER } as const } : event;
+  };
   const decide = async (client: Client, asked: AskedHook, event: Before, signal: AbortSignal): Promise<AgentAnswer> => {
     const { name } = client.profile;
-    const proposal = proposalOf(event, { name, canRewrite: client.hooks?.canRewrite === true });
+    const proposal = proposalOf(await asItIs(event, { client: name, program: asked.program }), {
+      name,
+      canRewrite: client.hooks?.canRewrite === true,
+    });
     if (proposal.kind === 'none') return { kind: 'no_objection' };
     const caller = await deps.caller();
     const ask = async (): Promise<AgentAnswer> => {

@@ -69,16 +69,17 @@ interface Delegated {
   settle(answer: AgentAnswer): void;
 }
 
-/** The agent is told when the intent is on disk, and not before. */
+/** The agent is told when it is waited for, and not before: then the intent is on disk, and kept what it will overwrite. */
 function delegatedCall(run: Run, { report, settle }: Delegated): MadeCall {
   return {
     call: (proposed) =>
       run.call({
         ...proposed,
-        report,
-        onEvent(event) {
-          proposed.onEvent?.(event);
-          if (event.kind === 'started') settle({ kind: 'no_objection' });
+        report: {
+          next(signal) {
+            settle({ kind: 'no_objection' });
+            return report.next(signal);
+          },
         },
       }),
   };

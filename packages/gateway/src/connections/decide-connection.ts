@@ -7,7 +7,6 @@ import { idsOf, snapshotUnder } from '../tool-call/call-ledger.ts';
 import { policyRequest } from '../tool-call/decide.ts';
 import type { DecidedCall } from '../tool-call/decided-call.ts';
 import type { PermittedCall } from '../tool-call/permitted-call.ts';
-import type { RuleOffer } from '../tool-call/question-of.ts';
 import { type SeekDeps, type Sought, seekApproval } from '../tool-call/seek-approval.ts';
 import { planWith } from './connection-plan.ts';
 import { connectionQuestion } from './connection-question.ts';
@@ -25,7 +24,6 @@ export type DecideConnection = (target: Target, signal: AbortSignal) => Promise<
 export interface ConnectionDeps extends SeekDeps {
   readonly journal: Pick<Journal, 'append' | 'bodies' | 'putSnapshot'>;
   readonly redactor: Pick<Redactor, 'maskHeld' | 'redactText'>;
-  readonly rules?: RuleOffer;
   readonly network: OperatorNetwork;
 }
 

@@ -52,6 +52,8 @@ export interface AllowRequest {
 export interface RememberedRules {
   /** Whether an answer for good to a call of this plan could be written as a rule that lets the next one pass. */
   canWrite(plan: ToolPlan, workspace: Workspace): boolean;
+  /** Resolves when what is being written decides; undefined: nothing is. Whoever asks before that asks in vain. */
+  underWay(): Promise<void> | undefined;
   /** As of `Approvals`; with `always` the rule is written and in force when this resolves, or `rule` says why not. */
   decide(...args: Parameters<Approvals['decide']>): Promise<AnsweredOutcome>;
   record(signed: SignedStatement): Promise<AnsweredOutcome>;
@@ -107,6 +109,7 @@ export function createRememberedRules(deps: RememberedRulesDeps): RememberedRule
 
   return {
     canWrite: (plan, { root }) => fitsRule(plan, { root, registryHosts }),
+    underWay: () => writer.underWay(),
     async decide(id, said) {
       const act = () => approvals.decide(id, said);
       if (said.decision !== 'approve' || said.scope !== 'always') return act();

@@ -66,6 +66,22 @@ test.each<[string, ToolPlan, boolean]>([
   ['one and a protected one', planOf({ secretFiles: ['/shop/.env'], protectedPaths: ['/shop/.git/config'] }), false],
   ["an agent's own host", planOf({ tier: 'C', hosts: ['a.example:443'], clientHosts: ['a.example:443'] }), false],
   ['a host from code without a box', planOf({ hosts: ['a.example:443'] }, ['process_exec']), false],
+  [
+    'a page that an agent fetches itself',
+    planOf({ tier: 'client', egress: 'preflight', hosts: ['a.example:443'] }, ['network']),
+    true,
+  ],
+  [
+    'a secret-shaped file that an agent reads itself',
+    planOf({ tier: 'client', secretFiles: ['/shop/.env'], readRoots: ['/shop/.env'] }),
+    true,
+  ],
+  ['code that an agent runs itself', planOf({ tier: 'client', hosts: ['a.example:443'] }, ['process_exec']), false],
+  [
+    'a page that an agent fetches from wherever it likes',
+    planOf({ tier: 'client', egress: 'none', hosts: ['a.example:443'] }, ['network']),
+    false,
+  ],
   ['nothing', planOf({}), false],
 ])('an answer for good to %s: %#', (_name, plan, fits) => {
   expect(fitsRule(plan, PLACE)).toBe(fits);

@@ -65,7 +65,8 @@ export function fitsRule(plan: ToolPlan, place: RulePlace): boolean {
   const { enforced, capabilities } = plan;
   const [leaving, ...more] = leavingsOf(enforced, capabilities);
   if (more.length > 0 || leaving !== leavingOf(effect)) return false;
-  if (!['A', 'C', 'built_in'].includes(enforced.tier) || enforced.egress !== 'strict') return false;
+  if (!['A', 'C', 'built_in', 'client'].includes(enforced.tier)) return false;
+  if (enforced.egress !== 'strict' && !(enforced.tier === 'client' && enforced.egress === 'preflight')) return false;
   if (effect.kind !== 'path') return true;
   return (effect.mode === 'write' ? enforced.writeRoots : enforced.readRoots).includes(effect.path);
 }

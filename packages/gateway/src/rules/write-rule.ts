@@ -20,6 +20,8 @@ export interface RuleTextChange {
 export interface RuleWriter {
   /** One at a time. */
   inTurn<Made>(act: () => Promise<Made>): Promise<Made>;
+  /** Resolves when everybody who has a turn now has had it; undefined: nobody has. */
+  underWay(): Promise<void> | undefined;
   /** Why nothing can be written now: edits that nobody applied would come into force along with it. */
   whyNot(): PolicyError | undefined;
   /** Written, tested, recorded and in force, or as before. In a turn. */
@@ -36,13 +38,18 @@ export interface RuleWriterDeps {
 
 export function createRuleWriter(deps: RuleWriterDeps): RuleWriter {
   const { policies, files, notes, clock } = deps;
-  let last: Promise<unknown> = Promise.resolve();
+  let last: Promise<void> = Promise.resolve();
+  let turns = 0;
   return {
     inTurn(act) {
-      const turn = last.then(act);
-      last = turn.catch(() => undefined);
+      turns += 1;
+      const turn = last.then(act).finally(() => {
+        turns -= 1;
+      });
+      last = turn.then(nothing, nothing);
       return turn;
     },
+    underWay: () => (turns === 0 ? undefined : last),
     whyNot: () =>
       // SECURITY: T-09 — what an operator has not applied does not begin to decide with an answer to something else.
       readPolicyDirectory(deps.directory).sourceDigest === policies.appliedDigest() ? undefined : pendingEdits(),
@@ -69,6 +76,8 @@ export function createRuleWriter(deps: RuleWriterDeps): RuleWriter {
     },
   };
 }
+
+const nothing = (): undefined => undefined;
 
 function inForce({ id }: RuleChange, policies: RuleWriterDeps['policies'], how: 'was there' | 'is new'): RuleOutcome {
   return { kind: 'in_force', id, policySet: policies.current().digest, wasThere: how === 'was there' };

@@ -185,16 +185,23 @@ async function reachedBy(entries: readonly JournalEntry[], journal: ReadDeps['jo
 
 const MOST_HOSTS = 3;
 
-/** The command line or the path, where there is one; else all of it. */
+/** The command line or the paths, where there are any; else all of it. */
 function aboutInput(bytes: Uint8Array): string {
   const text = Buffer.from(bytes).toString('utf8');
   try {
-    const { argv, path } = Object(JSON.parse(text)) as { readonly argv?: unknown; readonly path?: unknown };
-    if (Array.isArray(argv) && argv.every((word) => typeof word === 'string')) return commandLine(argv);
+    const { argv, path, client, tool, paths, url } = Object(JSON.parse(text)) as Readonly<Record<string, unknown>>;
+    if (isTexts(argv)) return commandLine(argv);
+    // Of an agent's own tool: what it writes is in its arguments, and in the way here.
+    const touched = [...(isTexts(paths) ? paths : []), ...(typeof url === 'string' ? [url] : [])];
+    if (typeof client === 'string' && touched.length > 0) return `${client} ${String(tool)} ${touched.join(' ')}`;
     return typeof path === 'string' ? path : text;
   } catch {
     return text;
   }
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
 function pageSize(limit: number): number {

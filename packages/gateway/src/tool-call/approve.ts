@@ -1,16 +1,11 @@
 import { decidedEvent } from './call-end.ts';
 import { permit } from './permitted-call.ts';
-import { questionOf, type RuleOffer } from './question-of.ts';
+import { questionOf } from './question-of.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
 import { type SeekDeps, seekApproval } from './seek-approval.ts';
 
-export interface ApproveDeps extends SeekDeps {
-  /** Absent: nothing is offered for good. */
-  readonly rules?: RuleOffer;
-}
-
 /** The only maker of permitted calls. */
-export function createApprove(deps: ApproveDeps): ToolCallSteps['approve'] {
+export function createApprove(deps: SeekDeps): ToolCallSteps['approve'] {
   return async (decided, ledger) => {
     const sought = await seekApproval(
       decided,

@@ -47,6 +47,8 @@ export function questionOf(call: DecidedCall, { bound, notBound }: BoundCall, ru
 /** Whether a yes for good can be made a rule. */
 export interface RuleOffer {
   canWrite(plan: DecidedCall['plan'], workspace: DecidedCall['run']['workspace']): boolean;
+  /** Resolves when the rules that are being written decide; undefined: none is. */
+  underWay?(): Promise<void> | undefined;
 }
 
 /** What the policies that ask demand of the answer. */

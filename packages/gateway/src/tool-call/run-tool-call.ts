@@ -57,5 +57,7 @@ async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLed
 function inTurn(call: PermittedCall, act: () => Promise<CallEnd>): Promise<CallEnd> {
   // An agent's own tool may never be reported: whoever waited for it would wait for ever.
   if (call.tool.isDelegated === true) return act();
+  // Its program puts an agent's own commands in order: one in its background serves pages until it is stopped.
+  if (call.proposed.collected !== undefined) return act();
   return call.turns.take(call.tool.metadata.isParallel ? 'shared' : 'alone', act);
 }

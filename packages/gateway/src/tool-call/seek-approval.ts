@@ -8,6 +8,7 @@ import { type RefusedCall, refusedBy } from './call-end.ts';
 import { policyRequest } from './decide.ts';
 import type { DecidedCall } from './decided-call.ts';
 import { maskedQuestion } from './masked-question.ts';
+import type { RuleOffer } from './question-of.ts';
 import type { WaitingCalls } from './waiting-calls.ts';
 
 export interface SeekDeps {
@@ -18,6 +19,8 @@ export interface SeekDeps {
   readonly redactor: Pick<Redactor, 'maskHeld'>;
   /** What is done when nobody answers at once: wait for it, or come back with the same key. */
   readonly unattended: 'wait' | 'park' | 'deny';
+  /** Absent: nothing is offered for good. */
+  readonly rules?: RuleOffer;
 }
 
 /** What somebody would be asked, and what comes before that. */
@@ -48,9 +51,14 @@ export async function seekApproval(decided: DecidedCall, seeking: Seeking, deps:
     const standing = await deps.approvals.covering(question);
     if (standing.kind === 'permitted') return decideAgain(call, standing, deps);
 
-    await seeking.record(call);
-    const answered = await askHuman(call, question, { ...deps, whenParked: seeking.whenParked });
-    if (answered.kind !== 'superseded') return answered;
+    // SECURITY: T-47 — an answer for good is given, and becomes a rule right now: nobody is asked the same once more meanwhile.
+    const comingRule = tries === 0 ? deps.rules?.underWay?.() : undefined;
+    await comingRule;
+    if (comingRule === undefined) {
+      await seeking.record(call);
+      const answered = await askHuman(call, question, { ...deps, whenParked: seeking.whenParked });
+      if (answered.kind !== 'superseded') return answered;
+    }
     const again = decideAnew(call, deps);
     if (again.kind === 'refused') return again;
     call = again.call;

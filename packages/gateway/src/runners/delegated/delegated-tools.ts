@@ -1,13 +1,24 @@
 import { type Clock, canonicalJson, type JsonObject, sha256OfJson } from '@palyra/primitives';
-import { BOUND_TO_NOTHING, type Tool, type ToolMetadata, type ToolPlan, type ToolResult } from '../../catalog/tool.ts';
+import {
+  BOUND_TO_NOTHING,
+  type CallPlace,
+  type Tool,
+  type ToolMetadata,
+  type ToolPlan,
+  type ToolResult,
+} from '../../catalog/tool.ts';
+import type { ChangeLog } from '../../tools/change-log.ts';
 import type { ClientReports } from './client-report.ts';
 import { CAPABILITIES, DELEGATED_ACTS, type DelegatedAct, enforcedBy } from './delegated-facts.ts';
 import { DELEGATED_INPUT, type DelegatedInput } from './delegated-input.ts';
+import { createKeepEdits, type KeepEdits } from './keep-edits.ts';
 import { createLocatePath, type NeverPlaces } from './locate-path.ts';
 
 export interface DelegatedToolDeps {
   readonly clock: Clock;
   readonly never: NeverPlaces;
+  /** Where what agents' own tools overwrite is kept; absent: that cannot be undone. */
+  readonly changes?: ChangeLog;
 }
 
 const EXECUTOR = 'client_reported';
@@ -24,6 +35,8 @@ const DESCRIPTIONS: Readonly<Record<DelegatedAct, string>> = {
 /** `agent.read`, `agent.write`, …: decided before the agent does it, and attested as the agent reports it. */
 export function createDelegatedTools(deps: DelegatedToolDeps): readonly Tool[] {
   const locate = createLocatePath(deps.never);
+  const keep: KeepEdits =
+    deps.changes === undefined ? async () => async () => {} : createKeepEdits({ changes: deps.changes, locate });
   return DELEGATED_ACTS.map((act): Tool => {
     const metadata = metadataOf(act);
     return {
@@ -35,11 +48,24 @@ export function createDelegatedTools(deps: DelegatedToolDeps): readonly Tool[] {
         if (enforced === undefined) {
           return { kind: 'refused', code: 'gateway.invalid_input', message: 'It names no page.', fix: undefined };
         }
-        return planOf(metadata, input, { enforced, wallMs: place.timeoutMs });
+        const prepared: Prepared = { paths: act === 'write' ? input.paths : [], place };
+        return planOf(metadata, input, { enforced, wallMs: place.timeoutMs, prepared });
       },
-      execute: ({ run }, { signal, report }) => reported(deps.clock, { coverage: run.caller.coverage, signal, report }),
+      async execute({ run, plan }, { signal, report }) {
+        const { paths, place } = plan.prepared as Prepared;
+        // Before the agent is waited for: only then it is told that it may.
+        const settle = await keep(paths, place);
+        const result = await reported(deps.clock, { coverage: run.caller.coverage, signal, report });
+        await settle();
+        return result;
+      },
     };
   });
+}
+
+interface Prepared {
+  readonly paths: readonly string[];
+  readonly place: CallPlace;
 }
 
 function metadataOf(act: DelegatedAct): ToolMetadata {
@@ -59,12 +85,13 @@ function metadataOf(act: DelegatedAct): ToolMetadata {
 interface PlanFacts {
   readonly enforced: ToolPlan['enforced'];
   readonly wallMs: number;
+  readonly prepared: Prepared;
 }
 
 function planOf(
   { capabilities, name }: ToolMetadata,
   input: DelegatedInput,
-  { enforced, wallMs }: PlanFacts,
+  { enforced, wallMs, prepared }: PlanFacts,
 ): ToolPlan {
   const profile = sha256OfJson({ tier: enforced.tier, executor: EXECUTOR });
   const { client, tool, arguments: given, ...rest } = input;
@@ -89,7 +116,7 @@ function planOf(
       tier: enforced.tier,
       profile_sha256: profile,
     },
-    prepared: undefined,
+    prepared,
   };
 }
 
