@@ -23,9 +23,11 @@ export function canonicalJson(value: JsonValue): string {
   return write(value, { path: [], open: new Set() });
 }
 
+const encoder = new TextEncoder();
+
 /** The canonical spelling as UTF-8: the bytes to hash or sign. Throws as `canonicalJson` does. */
 export function canonicalJsonBytes(value: JsonValue): Uint8Array<ArrayBuffer> {
-  return new TextEncoder().encode(canonicalJson(value));
+  return encoder.encode(canonicalJson(value));
 }
 
 interface Place {

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { createHash, hash, timingSafeEqual } from 'node:crypto';
 import { canonicalJson, type JsonValue } from './canonical-json.ts';
 import { PrimitivesError } from './primitives-error.ts';
 
@@ -17,7 +17,7 @@ export function sha256Bytes(input: DigestInput): Uint8Array {
 
 /** As `sha256Bytes`, in hexadecimal. */
 export function sha256Hex(input: DigestInput): Sha256Hex {
-  return createHash('sha256').update(bytesOf(input)).digest('hex') as Sha256Hex;
+  return hash('sha256', bytesOf(input), 'hex') as Sha256Hex;
 }
 
 /** The digest of a value's one canonical spelling (RFC 8785); throws as `canonicalJson` does. */
@@ -30,16 +30,16 @@ export function sha256OfJson(value: JsonValue): Sha256Hex {
  * each of domain and parts preceded by its length, all as eight bytes, big-endian.
  */
 export function sha256OfParts(domain: string, parts: readonly DigestInput[]): Sha256Hex {
-  const hash = createHash('sha256');
+  const sum = createHash('sha256');
   const framed = (input: DigestInput): void => {
     const bytes = bytesOf(input);
     // SECURITY: T-03 — lengths first, or ['ab','c'] and ['a','bc'] would share the digest a human approved.
-    hash.update(uint64(bytes.length)).update(bytes);
+    sum.update(uint64(bytes.length)).update(bytes);
   };
   framed(domain);
-  hash.update(uint64(parts.length));
+  sum.update(uint64(parts.length));
   for (const part of parts) framed(part);
-  return hash.digest('hex') as Sha256Hex;
+  return sum.digest('hex') as Sha256Hex;
 }
 
 /** Throws `PrimitivesError` unless `text` is a digest in its one canonical spelling. */
@@ -56,10 +56,12 @@ export function equalInConstantTime(left: DigestInput, right: DigestInput): bool
   return leftBytes.length === rightBytes.length && timingSafeEqual(leftBytes, rightBytes);
 }
 
+const encoder = new TextEncoder();
+
 function bytesOf(input: DigestInput): Uint8Array {
   if (typeof input !== 'string') return input;
   // SECURITY: T-03 — encoders turn every half surrogate into U+FFFD, so different texts would share a digest.
-  if (input.isWellFormed()) return new TextEncoder().encode(input);
+  if (input.isWellFormed()) return encoder.encode(input);
   throw new PrimitivesError('primitives.ambiguous_text', 'The text holds half a surrogate pair.', {
     fix: 'Give text made of whole Unicode characters.',
   });

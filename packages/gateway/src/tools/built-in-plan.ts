@@ -2,6 +2,7 @@ import { canonicalJson, type JsonObject, sha256OfJson } from '@palyra/primitives
 import { BOUND_TO_NOTHING, type ExecutionFacts, type ToolMetadata, type ToolPlan } from '../catalog/tool.ts';
 
 const EXECUTOR = 'built_in';
+const PROFILE = sha256OfJson({ tier: EXECUTOR });
 
 /** A call that reaches for nothing; each tool adds what its own plan opens. */
 export const REACHES_NOTHING: ToolPlan['enforced'] = {
@@ -30,7 +31,7 @@ export function builtInPlan({ name, capabilities }: ToolMetadata, input: JsonObj
     enforced: REACHES_NOTHING,
     declared: { arguments: [], hosts: [], paths: [] },
     bind: async () => BOUND_TO_NOTHING,
-    profile: sha256OfJson({ tier: EXECUTOR }),
+    profile: PROFILE,
     shown: { kind: 'call', name, arguments: canonicalJson(input) },
     cwd: null,
     limits: { wall_ms: wallMs },

@@ -1,8 +1,7 @@
 import { type ProgramRun, rowsOf, type WriterProgram } from '@palyra/storage';
 import type { Kysely } from 'kysely';
-import { hexOf } from '../format/bytes.ts';
 import { entryHash } from '../format/entry.ts';
-import { addLeaf, type CompletedNode } from '../format/merkle-tree.ts';
+import { addLeaf, type CompletedNode, HASH_BYTES } from '../format/merkle-tree.ts';
 import { JournalError } from '../journal-error.ts';
 import { nodeSha256 } from '../node-crypto.ts';
 import { applyEntry, hasAct } from './apply-entry.ts';
@@ -146,18 +145,18 @@ function* appendTo(
 ): ProgramRun<{ readonly next: LogHead; readonly hashes: string }> {
   const statements = statementsFor(build);
   let { frontier, previous } = head;
-  let hashes = '';
+  const hashes = Buffer.allocUnsafe(HASH_BYTES * entries.length);
   const completed: CompletedNode[] = [];
   const adding = { sha256: nodeSha256, completed: (node: CompletedNode) => void completed.push(node) };
   const rows: RowValues[] = [];
   const bodies: RowValues[] = [];
-  for (const { fields, bodies: of } of entries) {
+  for (const [at, { fields, bodies: of }] of entries.entries()) {
     const { size: seq } = frontier;
     const [time, actor, kind, version, data, ...index] = fields;
     const hash = entryHash({ origin: log.origin, seq, previous, time, actor, kind, version, data }, nodeSha256);
     frontier = addLeaf(frontier, hash, adding);
     previous = hash;
-    hashes += hexOf(hash);
+    hashes.set(hash, HASH_BYTES * at);
     rows.push([log.number, seq, time, actor, kind, version, data, hash, ...index]);
     for (const body of of) bodies.push(bodyRow(body, { log: log.number, seq }));
   }
@@ -166,7 +165,7 @@ function* appendTo(
   for (const { level, index, hash } of completed) {
     if (level % KEPT_LEVEL === 0) yield one(statements.insertNode, [log.number, level, index, hash]);
   }
-  return { next: { ...head, log, frontier, previous }, hashes };
+  return { next: { ...head, log, frontier, previous }, hashes: hashes.toString('hex') };
 }
 
 /** Many rows to a statement: calling the database costs as much as putting in a row. */

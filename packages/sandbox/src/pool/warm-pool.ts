@@ -31,31 +31,38 @@ export interface PoolDeps {
 
 /** While commands run, the CPUs are theirs; but one that runs for long does not keep the others waiting. */
 const PATIENCE_MS = 100;
+/** When one has ended, whoever asked for it still has to say and keep what became of it: the CPUs are not free at once. */
+const REST_MS = 10;
 /** With so many at once nothing is to be gained, and the launcher's places are for commands. */
 const CROWD = 64;
 
 export function createWarmPool({ warmUp, now, settings }: PoolDeps): WarmPool {
   const shelves = createShelves(now, settings);
-  const settling = createSettling(() => isClosed || (!isFilling && soon === undefined && later === undefined));
+  const settling = createSettling(
+    () => isClosed || (!isFilling && soon === undefined && rested === undefined && later === undefined),
+  );
   let running = 0;
   let isFilling = false;
   let isClosed = false;
   let soon: NodeJS.Immediate | undefined;
+  let rested: NodeJS.Timeout | undefined;
   let later: NodeJS.Timeout | undefined;
 
   const next = () => (isClosed || running > CROWD ? undefined : shelves.lacking());
 
   /** Never while somebody waits for this turn of the loop. */
-  function schedule(): void {
+  function schedule(after: 'a command' | 'another'): void {
     if (isFilling || next() === undefined) return;
-    if (running === 0) soon ??= setImmediate(() => void fill());
-    else later ??= setTimeout(() => void fill(), PATIENCE_MS).unref();
+    if (running > 0) later ??= setTimeout(() => void fill(), PATIENCE_MS).unref();
+    else if (after === 'another') soon ??= setImmediate(() => void fill());
+    else rested ??= setTimeout(() => void fill(), REST_MS).unref();
   }
 
   function unschedule(): void {
     clearImmediate(soon);
+    clearTimeout(rested);
     clearTimeout(later);
-    soon = later = undefined;
+    soon = rested = later = undefined;
   }
 
   /** One after the other: each takes a CPU for some milliseconds. */
@@ -69,7 +76,7 @@ export function createWarmPool({ warmUp, now, settings }: PoolDeps): WarmPool {
       // Where none can be made, or none like these any more, commands start their own.
       if (!isAdded) shelves.forget(shelf.key);
     }
-    schedule();
+    schedule('another');
     settling.look();
   }
 
@@ -88,12 +95,12 @@ export function createWarmPool({ warmUp, now, settings }: PoolDeps): WarmPool {
       running += 1;
       if (running > CROWD) shelves.clear();
       shelves.noteUse(key, prepare);
-      schedule();
+      schedule('a command');
       return {
         take: () => shelves.take(key),
         done() {
           running -= 1;
-          schedule();
+          schedule('a command');
         },
       };
     },

@@ -50,13 +50,15 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
       : renderMigrations([NOTIFICATIONS_MIGRATION, PLAIN_NOTIFICATIONS_MIGRATION, ...options.migrations], SQLITE_TYPES);
   if (migrations === undefined) requireDatabase(path);
 
+  const sent = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const { writer, reader } = await startBoth(
     startThread<WriterRequest, WriterResult>({
       entry: entryUrl(import.meta.url, './writer-thread'),
-      data: { path, lockTimeoutMs, migrations, programs, origin } satisfies WriterThreadData,
+      data: { path, lockTimeoutMs, migrations, programs, origin, sent } satisfies WriterThreadData,
       maxWaiting: MAX_WAITING,
       lost: 'storage.outcome_unknown',
       events,
+      sent,
     }),
     startThread<ReaderRequest, ReaderResult>({
       entry: entryUrl(import.meta.url, './reader-thread'),

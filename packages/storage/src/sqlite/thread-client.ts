@@ -22,6 +22,8 @@ export interface ThreadOptions {
   /** What to say of requests that were under way when the thread died. */
   readonly lost: 'storage.outcome_unknown' | 'storage.unavailable';
   readonly events: ThreadEvents;
+  /** Shared with the thread: counts the messages to it, each once it can be received. */
+  readonly sent?: Int32Array<SharedArrayBuffer>;
 }
 
 /**
@@ -59,7 +61,7 @@ function ready(worker: Worker): Promise<void> {
 
 function connectTo<Body, Result>(
   worker: Worker,
-  { maxWaiting, lost, events }: ThreadOptions,
+  { maxWaiting, lost, events, sent }: ThreadOptions,
 ): ThreadClient<Body, Result> {
   const waiting = new Map<number, Waiting<Result>>();
   let outbox: Request<Body>[] = [];
@@ -69,7 +71,10 @@ function connectTo<Body, Result>(
   let died = false;
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
 
-  const post = (message: ToThread<Body>) => worker.postMessage(message);
+  const post = (message: ToThread<Body>) => {
+    worker.postMessage(message);
+    if (sent !== undefined) Atomics.add(sent, 0, 1);
+  };
   const flush = () => {
     const requests = outbox;
     outbox = [];

@@ -12,6 +12,8 @@ export interface WriterThreadData {
   readonly migrations: readonly RenderedMigration[] | undefined;
   readonly programs: readonly ProgramModule[];
   readonly origin: string;
+  /** How many messages were sent to the thread: it looks here, where looking keeps nobody from sending. */
+  readonly sent: Int32Array<SharedArrayBuffer>;
 }
 
 export interface ReaderThreadData {

@@ -7,6 +7,7 @@ import { openForWriting } from './connection.ts';
 import { sqliteBuilder } from './dialect.ts';
 import { createPlaceCheck, requireFile } from './files-in-place.ts';
 import { migrate } from './migrate.ts';
+import { ringSeldom } from './ring-seldom.ts';
 import { sqliteFault } from './sqlite-error.ts';
 import type {
   Answer,
@@ -39,7 +40,7 @@ try {
       build: sqliteBuilder(),
       origin: data.origin,
       open: openAgain,
-      bell: openBell(data.path),
+      bell: ringSeldom(openBell(data.path)),
     }),
   );
   send({ kind: 'ready' });
@@ -50,12 +51,22 @@ try {
 /** What was there a moment ago. */
 function openAgain(): WriterConnection {
   requireFile(data.path);
-  return { ...openForWriting(data), requireInPlace: createPlaceCheck(data.path) };
+  const connection = openForWriting(data);
+  const place = createPlaceCheck(data.path);
+  return {
+    ...connection,
+    requireInPlace: place.requireInPlace,
+    close() {
+      place.close();
+      connection.close();
+    },
+  };
 }
 
 function serve(writer: Writer): void {
   let answeredAt = -Infinity;
   port.on('message', (first: ToThread<WriterRequest>) => {
+    received = (received + 1) | 0;
     const isBusy = performance.now() - answeredAt < LOOK_MS;
     let next: ToThread<WriterRequest> | undefined = first;
     while (next !== undefined) {
@@ -75,12 +86,17 @@ function serve(writer: Writer): void {
 /** Falling asleep and being woken take longer than signing. Those who were just answered often ask again at once. */
 const LOOK_MS = 0.5;
 
+/** Receiving takes the port's lock, and whoever sends would wait for it: so the count is looked at, until it has grown. */
 function lookFor(until: number): ToThread<WriterRequest> | undefined {
   for (;;) {
-    const message = receive();
-    if (message !== undefined || performance.now() > until) return message;
+    // Never equal for long: what is received before it is counted makes this negative.
+    const isMore = ((Atomics.load(data.sent, 0) - received) | 0) > 0;
+    if (isMore || performance.now() > until) return receive();
   }
 }
+
+/** Counted round as the other end counts. */
+let received = 0;
 
 /** Everything that arrived while the last commit was on its way to the disk shares the next one. */
 function drain(first: ToThread<WriterRequest>): { requests: Request<WriterRequest>[]; close: boolean } {
@@ -93,7 +109,9 @@ function drain(first: ToThread<WriterRequest>): { requests: Request<WriterReques
 }
 
 function receive(): ToThread<WriterRequest> | undefined {
-  return receiveMessageOnPort(port)?.message as ToThread<WriterRequest> | undefined;
+  const message = receiveMessageOnPort(port)?.message as ToThread<WriterRequest> | undefined;
+  if (message !== undefined) received = (received + 1) | 0;
+  return message;
 }
 
 function commitAndAnswer(writer: Writer, requests: readonly Request<WriterRequest>[]): void {
