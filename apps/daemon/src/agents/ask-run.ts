@@ -75,6 +75,7 @@ function delegatedCall(run: Run, { report, settle }: Delegated): MadeCall {
     call: (proposed) =>
       run.call({
         ...proposed,
+        isKeyNew: true,
         report,
         onEvent(event) {
           proposed.onEvent?.(event);
@@ -99,6 +100,7 @@ function heldCall(run: Run, { held, places, credential, settle, cancel, result }
       try {
         return await run.call({
           ...proposed,
+          isKeyNew: true,
           collected: (signal) => held.hold(callId, { credential, output, cancel, result: result() }, signal),
           onEvent(event) {
             proposed.onEvent?.(event);
