@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { type HookedAgent, rewritten, run, startHookedAgent } from '../tests/hooked-agent.ts';
 import { defineBenchmark } from './harness.ts';
 
@@ -7,7 +9,11 @@ export default defineBenchmark({
   description: 'palyra-hook before a tool of an agent, allowed and denied, a command from hook to end, and Node alone.',
   baseline: 'true',
   ratioOf: 'p50_ms',
-  setup: () => startHookedAgent(),
+  async setup() {
+    const agent = await startHookedAgent();
+    await writeFile(join(agent.workspace, 'a.txt'), 'hello\n');
+    return agent;
+  },
   async teardown(agent: HookedAgent) {
     await agent[Symbol.asyncDispose]();
   },
@@ -16,10 +22,19 @@ export default defineBenchmark({
     {
       name: 'hook-allow',
       prepare: (agent: HookedAgent) => ({
+        // What the agent waits for before its tool. It reports afterwards, as agents do, which is not in the figure: what is
+        // never reported is closed as unknown, which is other work.
+        sample: 'result',
         operation: async (index: number) => {
-          const input = { file_path: 'a.txt' };
-          const more = { tool_use_id: `allow-${index}` };
-          await expectCode(agent.say(agent.event('PreToolUse', 'Read', input, more)), 0);
+          const say = (event: 'PreToolUse' | 'PostToolUse', more: Record<string, unknown>) => {
+            const input = { file_path: 'a.txt' };
+            return agent.say(agent.event(event, 'Read', input, { tool_use_id: `allow-${index}`, ...more }));
+          };
+          const start = performance.now();
+          await expectCode(say('PreToolUse', {}), 0);
+          const waited = performance.now() - start;
+          await expectCode(say('PostToolUse', { tool_response: {} }), 0);
+          return waited;
         },
       }),
     },

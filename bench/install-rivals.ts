@@ -1,48 +1,51 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { npmCommand } from '../tools/setup/npm-command.mjs';
 import { npmEnvironment } from '../tools/setup/npm-environment.mjs';
 import { untilClosed } from './until-closed.ts';
 
-/** `bench/rivals`, with its own lockfile: no part of the workspaces, and nothing of the product sees it. */
-const RIVALS = fileURLToPath(new URL('./rivals/', import.meta.url));
+/** Each with its own lockfile: no part of the workspaces, and nothing of the product sees them. The second is the tests'. */
+const PLACES: readonly string[] = ['./rivals/', '../tests/agents/'].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
+);
 
-let installing: Promise<void> | undefined;
+const installing = new Map<string, Promise<void>>();
 
-/** Returns where a rival's package lies; all are installed when the first one is asked for. Throws without network. */
+/** Returns where a rival's package lies; all of its place are installed when the first one is asked for. Throws without network. */
 export async function rivalPackage(name: string): Promise<string> {
-  installing ??= install();
-  await installing;
-  return `${RIVALS}node_modules/${name}`;
+  const place = PLACES.find((each) => name in dependenciesOf(each));
+  if (place === undefined) throw new Error(`${name} is no rival that is installed anywhere.`);
+  const begun = installing.get(place) ?? install(place);
+  installing.set(place, begun);
+  await begun;
+  return `${place}node_modules/${name}`;
 }
 
-async function install(): Promise<void> {
-  const { dependencies } = readManifest(`${RIVALS}package.json`);
-  const isInstalled = Object.entries(dependencies ?? {}).every(([name, version]) => {
-    const manifest = `${RIVALS}node_modules/${name}/package.json`;
+async function install(place: string): Promise<void> {
+  const isInstalled = Object.entries(dependenciesOf(place)).every(([name, version]) => {
+    const manifest = `${place}node_modules/${name}/package.json`;
     return existsSync(manifest) && readManifest(manifest).version === version;
   });
   if (isInstalled) return;
-  console.error('Installing the rivals (about half a gigabyte) in bench/rivals …');
+  console.error(`Installing rivals (some hundred megabytes) in ${place} …`);
   const [npm = '', ...first] = npmCommand();
   await untilClosed(
     spawn(npm, [...first, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], {
-      cwd: RIVALS,
+      cwd: place,
       env: npmEnvironment(process.env),
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
   );
 }
 
-/** The npm that started us, else the one in PATH. */
-function npmCommand(): readonly string[] {
-  const startedBy = process.env['npm_execpath'];
-  return startedBy !== undefined && /\.[cm]?js$/.test(startedBy) ? [process.execPath, startedBy] : ['npm'];
-}
-
 interface Manifest {
   readonly version: string;
   readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+function dependenciesOf(place: string): Readonly<Record<string, string>> {
+  return readManifest(`${place}package.json`).dependencies ?? {};
 }
 
 function readManifest(path: string): Manifest {

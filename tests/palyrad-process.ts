@@ -61,8 +61,8 @@ export interface StartOptions {
   /** The text of palyra.toml. */
   readonly config?: string;
   readonly arguments?: readonly string[];
-  /** Of palyrad, beside what the test has. */
-  readonly environment?: Readonly<Record<string, string>>;
+  /** All of its environment; that of the test unless told, and with it the mark by which a test knows what it started. */
+  environment?(home: HomeLayout): Readonly<Record<string, string>>;
   /** Done to the home before palyrad is started on it. */
   prepare?(home: HomeLayout): Promise<void>;
 }
@@ -112,13 +112,13 @@ export interface RefusedStart {
   readonly said: string;
 }
 
-function spawnOn(home: HomeLayout, { config, arguments: rest = [], environment = {} }: StartOptions): ChildProcess {
+function spawnOn(home: HomeLayout, { config, arguments: rest = [], environment }: StartOptions): ChildProcess {
   if (config !== undefined || (existsSync(home.root) && !existsSync(home.configFile))) {
     writeFileSync(home.configFile, withoutProxy(config ?? ''), { mode: 0o600 });
   }
   const argv = ['--conditions=palyra-source', PROGRAM, '--home', home.root, ...rest];
-  const env = { ...process.env, ...environment };
-  return spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'], env });
+  const env = environment === undefined ? {} : { env: environment(home) };
+  return spawn(process.execPath, argv, { ...env, stdio: ['ignore', 'pipe', 'pipe'] });
 }
 
 /** A proxy that the first command of a test starts would be left behind by it. */

@@ -3,7 +3,7 @@
  * absolute path; nothing is started to find out. `tools/setup.mjs` installs what is missing.
  *
  * @typedef {{ apt: string, needs: string[], in?: string[], why: string }} SystemPackage
- * @typedef {'product' | 'tests' | 'bench'} SystemGroup
+ * @typedef {'product' | 'tests' | 'bench' | 'agents'} SystemGroup
  */
 
 /** @type {Record<SystemGroup, SystemPackage[]>} */
@@ -49,7 +49,9 @@ export const SYSTEM_PACKAGES = {
     { apt: 'ripgrep', needs: ['rg'], why: 'sandbox-runtime, which bench/sandbox compares with, searches with it' },
     { apt: 'socat', needs: ['socat'], why: 'sandbox-runtime relays its network through it' },
   ],
+  // Not of the system: tools/setup/agents-step.mjs.
+  agents: [],
 };
 
 /** @type {SystemGroup[]} */
-export const ALL_GROUPS = ['product', 'tests', 'bench'];
+export const ALL_GROUPS = ['product', 'tests', 'bench', 'agents'];

@@ -4,7 +4,13 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, copyFileSync, linkSync, mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { initialiseIdentity, openAgentCredential, openAuthority, openOperatorCredential } from '@palyra/identity';
+import {
+  agentCertificateReader,
+  initialiseIdentity,
+  openAgentCredential,
+  openAuthority,
+  openOperatorCredential,
+} from '@palyra/identity';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type IdentityHouse, identityHouse } from './identity-house.ts';
 import { type HouseListener, listenIn } from './identity-listener.ts';
@@ -118,12 +124,20 @@ test('an agent’s process does its work without ever opening the operator’s c
 
 test('and takes no operator’s credential that somebody put in the place of its own', () => {
   const [own, aside] = [join(house.identity, 'local-agent'), join(house.identity, 'aside')];
+  // As palyrad does for each hook: it has seen the agent's own before.
+  const read = agentCertificateReader(house.identity);
+  const before = read();
+  expect(before).toMatchObject({ kind: 'agent' });
   renameSync(own, aside);
   mkdirSync(own, { mode: 0o700 });
   for (const name of ['device.key', 'device.crt', 'authorities.crt']) {
     copyFileSync(join(house.identity, 'operator', name), join(own, name));
   }
-  expect(() => openAgentCredential(house.identity)).toThrow(expect.objectContaining({ code: 'identity.key_invalid' }));
+  for (const open of [() => openAgentCredential(house.identity), read]) {
+    expect(open).toThrow(expect.objectContaining({ code: 'identity.key_invalid' }));
+  }
   rmSync(own, { recursive: true });
+  expect(read).toThrow(expect.objectContaining({ code: 'identity.key_missing' }));
   renameSync(aside, own);
+  expect(read()).toEqual(before);
 });

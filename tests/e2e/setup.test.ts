@@ -20,7 +20,7 @@ interface SetupDocument {
   readonly ms: number;
 }
 
-/** As for `npm test`: what only benchmarks need may be missing on this machine. */
+/** As for `npm test`, but for the agents, which take half a gigabyte: what only benchmarks need may be missing here. */
 const SETUP = ['node', 'tools/setup.mjs', '--groups=product,tests'] as const;
 
 function parse(stdout: string): SetupDocument {
@@ -37,6 +37,7 @@ const ALL_READY = [
   'launcher: ready',
   'query builder: ready',
   'compiled sources: ready',
+  'agents: ready',
 ];
 
 afterAll(removeOrdinaryUser);
@@ -69,6 +70,7 @@ describe('on a checkout that is set up', () => {
       expect.stringMatching(/^setup {2}launcher {10}ready {3}\d\.\d\d s {2}compiled, static$/),
       expect.stringMatching(/^setup {2}query builder {5}ready {3}\d\.\d\d s {2}one file$/),
       expect.stringMatching(/^setup {2}compiled sources {2}ready {3}\d\.\d\d s {2}kept from earlier commands$/),
+      expect.stringMatching(/^setup {2}agents {12}ready {3}\d\.\d\d s {2}none asked for$/),
       '',
     ]);
   });
@@ -109,12 +111,18 @@ describe('on a checkout that is set up', () => {
   });
 
   it('is not ready when a package is gone, and not done when npm does not bring it back', async () => {
-    rmSync(join(copy.path, 'node_modules/kysely'), { recursive: true });
-    rmSync(join(copy.path, 'node_modules/zod'), { recursive: true });
     mkdirSync(join(copy.path, '.cache'), { recursive: true });
     writeFileSync(join(copy.path, '.cache/npm.cjs'), '');
     const env = { npm_execpath: join(copy.path, '.cache/npm.cjs') };
-    const run = () => runOnHost({ argv: [...SETUP, '--json'], cwd: copy.path, env });
+    const run = (argv: readonly [string, ...string[]] = SETUP) =>
+      runOnHost({ argv: [...argv, '--json'], cwd: copy.path, env });
+    const agents = await run(['node', 'tools/setup.mjs', '--groups=agents']);
+    expect({ exitCode: agents.exitCode, answer: JSON.parse(agents.stdout) }).toMatchObject({
+      exitCode: 1,
+      answer: { error: { code: 'setup.npm_incomplete', message: expect.stringContaining('@openai/codex') } },
+    });
+    rmSync(join(copy.path, 'node_modules/kysely'), { recursive: true });
+    rmSync(join(copy.path, 'node_modules/zod'), { recursive: true });
     for (const { exitCode, stdout } of [await run(), await run()]) {
       expect({ exitCode, answer: JSON.parse(stdout) }).toMatchObject({
         exitCode: 1,

@@ -52,7 +52,10 @@ export async function openSessionPlace(): Promise<SessionPlace> {
     DOCKER_HOST: `unix://${dockerSocket}`,
     DEPLOY_TOKEN: CANARIES.environment,
   };
-  const palyrad = await startPalyrad({ config: configFor(hosts), environment });
+  const palyrad = await startPalyrad({
+    config: configFor(hosts),
+    environment: () => ({ ...(process.env as Record<string, string>), ...environment }),
+  });
   const place: SessionPlace = {
     palyrad,
     hosts,

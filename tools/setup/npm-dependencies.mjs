@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pinnedNode } from '../pinned-node.mjs';
-import { findExecutable } from './find-executable.mjs';
 import { missingPackages } from './missing-packages.mjs';
+import { npmCommand } from './npm-command.mjs';
 import { npmEnvironment, WHOLE_TREE } from './npm-environment.mjs';
 import { runLogged } from './run-logged.mjs';
 import { SetupError } from './setup-error.mjs';
@@ -130,19 +130,4 @@ function readStamp(root) {
   } catch {
     return undefined;
   }
-}
-
-/** The npm that started us, else the one in PATH. @returns {string[]} */
-function npmCommand() {
-  const startedBy = process.env['npm_execpath'];
-  if (startedBy !== undefined && /\.[cm]?js$/.test(startedBy) && existsSync(startedBy)) {
-    return [process.env['npm_node_execpath'] ?? process.execPath, startedBy];
-  }
-  const npm = findExecutable(process.platform === 'win32' ? 'npm.cmd' : 'npm');
-  if (npm !== undefined) return [npm];
-  throw new SetupError({
-    code: 'setup.npm_missing',
-    message: 'npm is not in PATH',
-    fix: 'install Node 18 or newer with npm, then run this again.',
-  });
 }

@@ -78,6 +78,18 @@ export async function withRunningDaemon<Result>(
   return connected({ home, isNewHome: false }, as, act);
 }
 
+/**
+ * The same for what an agent's shell runs. Its own sandbox may be one from which palyrad's process cannot be seen, so nobody
+ * looks for that: the connection tells, and palyrad proves itself on it. Throws `client.unreachable`.
+ */
+export function withListeningDaemon<Result>(
+  context: CommandContext,
+  as: LocalCredential,
+  act: (reached: Reached) => Promise<Result>,
+): Promise<Result> {
+  return connected({ home: findHome(context).home, isNewHome: false }, as, act);
+}
+
 async function connected<Result>(
   found: Omit<Reached, 'client'>,
   as: LocalCredential,

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Config, HomeLayout } from '@palyra/config';
 import type { Caller } from '@palyra/gateway';
-import { hasAuthority, IdentityError } from '@palyra/identity';
+import { agentCertificateReader, hasAuthority, IdentityError } from '@palyra/identity';
 import { type Clock, systemClock } from '@palyra/primitives';
 import type { OperatorPlaces, Sandbox } from '@palyra/sandbox';
 import { removeAddressFile, writeAddressFile } from './address-file.ts';
@@ -70,7 +70,8 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
   const pairing = started.adopt(createPairingHost({ identity, place: places.pairing, clock }), (each) => each.close());
   const lifecycle = createLifecycle();
   const place = callerPlace(options, daemon);
-  const caller = () => localAgent({ home, ...identity, clock, separation: place.separation });
+  const certificate = agentCertificateReader(home.identity);
+  const caller = () => localAgent({ certificate, ...identity, clock, separation: place.separation });
   const agentSessions = createAgentSessions({
     ...daemon,
     hubs,

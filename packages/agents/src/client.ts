@@ -18,7 +18,20 @@ export interface AgentHooks {
   readonly canRewrite: boolean;
   /** What it says before a tool, in the name of the event: for our own canary. */
   readonly before: string;
+  /** Of an agent that runs only hooks which somebody trusted: how it is asked whether it does. */
+  readonly trust?: HookTrust;
 }
+
+/** Data for whoever starts the agent's own program and asks it. */
+export interface HookTrust {
+  readonly argv: readonly [string, ...string[]];
+  /** For its standard input, a line of JSON each. */
+  questions(cwd: string): readonly JsonObject[];
+  /** What a line of its standard output says of our hook's command; undefined when it is about something else. */
+  read(line: string, hook: string): TrustAnswer | undefined;
+}
+
+export type TrustAnswer = { readonly kind: 'runs' } | { readonly kind: 'skips'; readonly why: string };
 
 /** Facts for people, and for whoever puts the agent into a box. */
 export interface AgentProfile {

@@ -8,6 +8,7 @@ import { readEvent as readCodexEvent } from './codex/event.ts';
 import { install as installCodex } from './codex/install.ts';
 import { profile as codex } from './codex/profile.ts';
 import { reply as replyToCodex } from './codex/reply.ts';
+import { trust as trustOfCodex } from './codex/trust.ts';
 import { readEvent as readCursorEvent } from './cursor/event.ts';
 import { install as installCursor } from './cursor/install.ts';
 import { profile as cursor } from './cursor/profile.ts';
@@ -33,7 +34,13 @@ const CLIENTS: readonly AgentClient[] = [
   },
   {
     profile: codex,
-    hooks: { readEvent: readCodexEvent, reply: replyToCodex, before: 'PreToolUse', canRewrite: true },
+    hooks: {
+      readEvent: readCodexEvent,
+      reply: replyToCodex,
+      before: 'PreToolUse',
+      canRewrite: true,
+      trust: trustOfCodex,
+    },
     install: installCodex,
   },
   {

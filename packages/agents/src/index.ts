@@ -1,6 +1,14 @@
 export type { AgentAct, AgentAnswer, AgentEvent, HookReply } from './agent-event.ts';
 export { AGENTS_ERRORS, AgentsError, type AgentsErrorCode } from './agents-error.ts';
-export type { AgentClient, AgentHooks, AgentProfile, FileEdit, InstallOptions } from './client.ts';
+export type {
+  AgentClient,
+  AgentHooks,
+  AgentProfile,
+  FileEdit,
+  HookTrust,
+  InstallOptions,
+  TrustAnswer,
+} from './client.ts';
 export { CLIENT_NAMES, findClient } from './find-client.ts';
 export { CANARY_TOOL, canaryMessage } from './hook-message.ts';
 export { blocked } from './hook-reply.ts';

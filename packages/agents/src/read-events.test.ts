@@ -8,6 +8,8 @@ import { readMessage } from './read-fields.ts';
 interface Recorded {
   readonly what: string;
   readonly message: JsonObject;
+  /** Where the call is; /work/app unless told. */
+  readonly cwd?: string;
   readonly act?: JsonObject;
   readonly after?: JsonObject;
 }
@@ -60,9 +62,9 @@ const REWRITTEN: Readonly<Record<string, unknown>> = {
 describe.each(HOOKED)('%s', (client) => {
   test.each(recordedOf(client).map((each) => [each.what, each] as const))(
     'says %s',
-    (_what, { message, act, after }) => {
+    (_what, { message, cwd = '/work/app', act, after }) => {
       const kind = act === undefined ? { kind: 'after', ...after } : { kind: 'before', act };
-      expect(hooksOf(client).readEvent(message)).toMatchObject({ cwd: '/work/app', ...kind });
+      expect(hooksOf(client).readEvent(message)).toMatchObject({ cwd, ...kind });
     },
   );
 

@@ -9,6 +9,7 @@ export {
 } from './ca/open-authority.ts';
 export { type RollOverOptions, type RollOverStep, rollOver, type TakenStep } from './ca/roll-over.ts';
 export { type RollOverState, rollOverState } from './ca/roll-over-state.ts';
+export { type AgentCertificate, agentCertificateReader } from './credentials/agent-certificate.ts';
 export {
   type CertificateFiles,
   type Credential,

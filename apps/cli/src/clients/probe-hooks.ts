@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type AgentClient, CLIENT_NAMES, canaryMessage, findClient } from '@palyra/agents';
 import { type JsonValue, parseJson } from '@palyra/primitives';
 import type { CommandContext } from '../command.ts';
+import { askTrust } from './ask-trust.ts';
 import { readSettings } from './client-files.ts';
 
 /** What an agent's settings say of Palyra, and whether that is true. */
@@ -18,8 +19,8 @@ export interface ClientCoverage {
 }
 
 /**
- * Runs each hook as its agent would, with a message that only palyrad can answer. That the agent runs it, too, is the agent's
- * own business: some of them skip a hook that nobody trusted.
+ * Runs each hook as its agent would, with a message that only palyrad can answer. Whether the agent runs it, too, is asked of
+ * those that skip a hook which nobody trusted.
  */
 export async function probeHooks(context: CommandContext): Promise<readonly ClientCoverage[]> {
   const found = await Promise.all(CLIENT_NAMES.map((name) => probeClient(findClient(name), context)));
@@ -39,7 +40,7 @@ async function probeClient(client: AgentClient, context: CommandContext): Promis
   const nonce = randomUUID();
   const { code, stderr } = await runHook(command, canaryMessage(client.hooks.before, { nonce, cwd: '/' }));
   const isAlive = code === 2 && stderr.includes(`palyra canary ${nonce}`);
-  if (isAlive) return { client: name, coverage: 'hooked', state: 'alive', says: 'palyrad answered its hook.' };
+  if (isAlive) return { client: name, coverage: 'hooked', ...(await whetherItRuns(client, command, context)) };
   return {
     client: name,
     coverage: 'hooked',
@@ -47,6 +48,26 @@ async function probeClient(client: AgentClient, context: CommandContext): Promis
     says:
       code === 2 ? `Its hook refuses everything: ${stderr.trim()}` : `Its hook ended with ${code}, and its tools run.`,
     fix: code === 2 ? 'palyra up' : `palyra uninstall ${name}, then palyra install ${name}`,
+  };
+}
+
+/** Of a hook that answers. */
+async function whetherItRuns(
+  { profile: { title }, hooks }: AgentClient,
+  command: string,
+  context: CommandContext,
+): Promise<Pick<ClientCoverage, 'state' | 'says' | 'fix'>> {
+  const answered = { state: 'alive', says: 'palyrad answered its hook.' } as const;
+  if (hooks?.trust === undefined) return answered;
+  const trust = await askTrust(hooks.trust, command, context);
+  if (trust === undefined) {
+    return { ...answered, says: `palyrad answered its hook. Whether ${title} runs it could not be asked: see /hooks.` };
+  }
+  if (trust.kind === 'runs') return { ...answered, says: `palyrad answered its hook, and ${title} trusts it.` };
+  return {
+    state: 'dead',
+    says: `${title} does not run its hook, for ${trust.why}: its tools run, and nobody is asked.`,
+    fix: `Start ${title}, type /hooks, trust that of Palyra, then palyra doctor.`,
   };
 }
 

@@ -1,6 +1,7 @@
+import { AppError } from '@palyra/primitives';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext, CommandInput, CommandResult } from '../command.ts';
-import { withRunningDaemon } from '../reach-daemon.ts';
+import { withListeningDaemon } from '../reach-daemon.ts';
 import { writeOutput } from '../write-output.ts';
 import { exitOfOutcome } from './exit-of-outcome.ts';
 import { trailerOf } from './run-command.ts';
@@ -27,14 +28,14 @@ export async function collectCommand(
   // The agent wants it to end; palyrad ends it, with all that it started.
   const taken = context.takeSignals(() => cancelled.abort());
   try {
-    const result = await withRunningDaemon(context, 'agent', ({ client }) =>
+    const result = await withListeningDaemon(context, 'agent', ({ client }) =>
       client.collect(callId, {
         signal: cancelled.signal,
         async onOutput({ stream, data }) {
           if (!context.asJson) await writeOutput(stream === 'stdout' ? stdout : stderr, data);
         },
       }),
-    );
+    ).catch(sayWhatKeepsItAway);
     return {
       json: result,
       render: () => '',
@@ -44,6 +45,15 @@ export async function collectCommand(
   } finally {
     taken.release();
   }
+}
+
+/** The hook has just reached it, so that it is gone is the lesser guess. */
+function sayWhatKeepsItAway(error: unknown): never {
+  if (!(error instanceof AppError) || error.code !== 'client.unreachable') throw error;
+  throw new CliError('cli.daemon_not_running', 'palyrad cannot be reached from here, so the command does not run.', {
+    fix: 'If the agent has a sandbox of its own, let it connect to 127.0.0.1 (of Codex: network_access = true, see docs/reference/agents.md); else run palyra up.',
+    cause: error,
+  });
 }
 
 const ALONE: ReadonlySet<string> = new Set(['call', 'home', 'json']);

@@ -55,8 +55,12 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
   const foreign = createForeignServers(deps);
   const sessions = new Map<string, Promise<AgentSession>>();
 
-  const open = async (name: string, { event, caller }: Opening): Promise<AgentSession> => {
-    const workspace = await workspaces.resolve(event.cwd);
+  /** Side by side: each of them waits for the database, and the agent for both. */
+  const whoAndWhere = async ({ cwd }: Opening['event']) => {
+    const [caller, workspace] = await Promise.all([deps.caller(), workspaces.resolve(cwd)]);
+    return { caller, workspace };
+  };
+  const open = (name: string, { event, caller, workspace }: Opening): Promise<AgentSession> => {
     const key = JSON.stringify([caller.credential, name, event.session, workspace.id]);
     const known = sessions.get(key);
     if (known !== undefined) return known;
@@ -97,9 +101,9 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
       canRewrite: client.hooks?.canRewrite === true,
     });
     if (proposal.kind === 'none') return { kind: 'no_objection' };
-    const caller = await deps.caller();
+    const { caller, workspace } = await whoAndWhere(event);
     const ask = async (): Promise<AgentAnswer> => {
-      const session = await open(name, { event, caller });
+      const session = await open(name, { event, caller, workspace });
       const says = event.input['description'];
       try {
         return await askRun(session, {
@@ -125,8 +129,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
     });
   };
   const report = async (client: Client, event: Extract<AgentEvent, { readonly kind: 'after' }>): Promise<void> => {
-    const caller = await deps.caller();
-    const { reports } = await open(client.profile.name, { event, caller });
+    const { reports } = await open(client.profile.name, { event, ...(await whoAndWhere(event)) });
     // What nobody waits for ran in the box, and is on record already.
     reports.report(reportName(event), { kind: event.outcome, output: event.output });
   };
@@ -170,6 +173,7 @@ const MOST_SAID = 4096;
 interface Opening {
   readonly event: { readonly cwd: string; readonly session: string };
   readonly caller: Caller;
+  readonly workspace: Awaited<ReturnType<Workspaces['resolve']>>;
 }
 
 /** Where an agent has no name for a call: two that are the same are reported in the order in which they were made. */

@@ -75,6 +75,7 @@ function delegatedCall(run: Run, { report, settle }: Delegated): MadeCall {
     call: (proposed) =>
       run.call({
         ...proposed,
+        isKeyNew: true,
         report: {
           next(signal) {
             settle({ kind: 'no_objection' });
@@ -100,6 +101,7 @@ function heldCall(run: Run, { held, places, credential, settle, cancel, result }
       try {
         return await run.call({
           ...proposed,
+          isKeyNew: true,
           collected: (signal) => held.hold(callId, { credential, output, cancel, result: result() }, signal),
           onEvent(event) {
             proposed.onEvent?.(event);

@@ -1,12 +1,12 @@
-import type { HomeLayout } from '@palyra/config';
 import type { Caller } from '@palyra/gateway';
-import { assuranceOf, groupsOf, openAgentCredential, type Registry } from '@palyra/identity';
+import { type AgentCertificate, assuranceOf, groupsOf, type Registry } from '@palyra/identity';
 import type { Clock } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
 import { callerOf } from '../wire/caller-of.ts';
 
 export interface LocalAgentDeps {
-  readonly home: Pick<HomeLayout, 'identity'>;
+  /** Of the local agent. */
+  certificate(): AgentCertificate;
   readonly registry: Pick<Registry, 'find'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly separation: Caller['separation'];
@@ -16,8 +16,8 @@ export interface LocalAgentDeps {
  * As whom the hooks of this home ask. SECURITY: T-35 — looked up for each of them: with the agent's certificate revoked or run
  * out, its hooks are refused as its connections are. Throws `daemon.not_authenticated`.
  */
-export async function localAgent({ home, registry, clock, separation }: LocalAgentDeps): Promise<Caller> {
-  const { device: id, notAfter } = openAgentCredential(home.identity);
+export async function localAgent({ certificate: read, registry, clock, separation }: LocalAgentDeps): Promise<Caller> {
+  const { device: id, notAfter } = read();
   const device = await registry.find(id);
   if (device === undefined || device.revoked !== null || device.kind !== 'agent' || clock.now() >= notAfter) {
     throw new DaemonError('daemon.not_authenticated', 'The agent of this home does not count any more.', {

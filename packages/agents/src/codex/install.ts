@@ -27,6 +27,7 @@ export const install: ClientInstall = {
   afterwards: [
     // SECURITY: T-58 — an untrusted hook is skipped without a word, so nobody may believe that it is on.
     'Codex runs no hook that you have not trusted, and says nothing: start codex, type /hooks, and trust this one. Then palyra doctor.',
+    'Codex keeps what it runs off the network, palyrad with it: where its sandbox is on, set network_access = true under [sandbox_workspace_write] in ~/.codex/config.toml. The box has rules of its own.',
     'For the MCP tools: codex mcp add palyra -- palyra mcp serve',
   ],
 };

@@ -132,14 +132,14 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
 
   return {
     async call(proposed, run) {
-      const { key } = proposed;
+      const { key, isKeyNew } = proposed;
       const before = key === undefined ? undefined : byKey.get(key);
       if (before !== undefined) {
         if (isSame(before.proposed, proposed)) return before.result;
         throw keyReused();
       }
       const result =
-        key === undefined
+        key === undefined || isKeyNew === true
           ? start(proposed, run)
           : stillParked(proposed, key)
               .then((told) => told ?? answeredBefore(proposed, key))

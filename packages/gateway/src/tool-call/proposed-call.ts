@@ -25,6 +25,8 @@ export interface ProposedCall {
   readonly input: string;
   /** The same key in the same run is the same call: it is answered, and never run again. */
   readonly key?: string;
+  /** The key was made for this very call, by the server: nobody has used it before. */
+  readonly isKeyNew?: true;
   /** The running call that makes this one: a skill's, or an upstream server's. From the server, never from an agent. */
   readonly parent?: CallId;
   /** Why the agent says it wants this. For people; decides nothing. */

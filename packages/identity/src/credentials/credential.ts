@@ -34,7 +34,7 @@ export interface CertificateFiles {
 }
 
 const KEY = 'device.key';
-const CERTIFICATE = 'device.crt';
+export const CERTIFICATE = 'device.crt';
 const AUTHORITIES = 'authorities.crt';
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
@@ -122,7 +122,7 @@ function parse(pem: string): X509Certificate {
   }
 }
 
-function mismatch(): IdentityError {
+export function mismatch(): IdentityError {
   return new IdentityError('identity.key_invalid', 'The certificate of this device is not one of its key.', {
     fix: 'Bring the directory back from a backup, or renew or pair the device anew.',
   });

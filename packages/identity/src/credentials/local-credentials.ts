@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { DeviceKind } from '../device-kind.ts';
 import { IdentityError } from '../identity-error.ts';
 import { checkPrivateDirectory } from '../keys/private-files.ts';
 import { type Credential, openCredential } from './credential.ts';
@@ -27,8 +28,11 @@ export function openAgentCredential(identityDirectory: string): Credential {
   return requireKind(openCredential(credentialDirectory(identityDirectory, 'local-agent')), 'agent');
 }
 
-function requireKind(credential: Credential, kind: Credential['kind']): Credential {
-  if (credential.kind === kind) return credential;
+export function requireKind<Kind extends DeviceKind, Of extends { readonly kind: DeviceKind }>(
+  credential: Of,
+  kind: Kind,
+): Of & { readonly kind: Kind } {
+  if (credential.kind === kind) return credential as Of & { readonly kind: Kind };
   throw new IdentityError(
     'identity.key_invalid',
     `The credential in the place of the ${kind} is one of another kind.`,

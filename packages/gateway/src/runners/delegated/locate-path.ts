@@ -29,7 +29,7 @@ export function createLocatePath(never: NeverPlaces): LocatePath {
     const written = resolve(path);
     const real = await realPathOf(written).catch(() => undefined);
     // SECURITY: T-14 — by the name it was called and by where that leads: neither is a way around the other.
-    const names = real === undefined ? [written] : [written, real];
+    const names = real === undefined || real === written ? [written] : [written, real];
     const isIn = (places: NeverPlaces) => names.some((name) => places.some((place) => isAtOrBelow(name, place)));
     if (isIn(never)) return { path: real ?? written, kind: 'never' };
     if (real === undefined || !isAtOrBelow(real, workspace)) {
