@@ -187,8 +187,9 @@ async function compose(
     const inContext = { ...context, wayOut: run.named };
     binder.note(survey);
     if (run.bound !== undefined) return runBound(planned, run.bound, run);
-    // A terminal is made with the sandbox, and its size is the caller's.
-    if (pool === undefined || command.terminal !== undefined) return runJob(plan, run, inContext);
+    // A terminal is made with the sandbox, and its size is the caller's; somebody's login waits in no box for its command.
+    const isOwn = command.terminal !== undefined || profile.home !== undefined;
+    if (pool === undefined || isOwn) return runJob(plan, run, inContext);
     const wayOut = run.named !== undefined;
     const use = pool.use(plan, (start) => protectedRuns.prepare(command, profile, { start, wayOut }));
     try {

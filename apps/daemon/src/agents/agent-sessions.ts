@@ -1,8 +1,9 @@
 import { type AgentAnswer, type AgentEvent, blocked, findClient, type HookReply, readMessage } from '@palyra/agents';
-import { type Caller, type Gateway, GatewayError, type Workspaces } from '@palyra/gateway';
+import { type Caller, type Gateway, GatewayError, type Workspace } from '@palyra/gateway';
 import { AppError, type Clock, canonicalJson, type Logger, sha256OfJson } from '@palyra/primitives';
 import type { RunHubs } from '../runs/run-hubs.ts';
 import { type AgentSession, askRun } from './ask-run.ts';
+import type { CollectPlaces } from './collect-command.ts';
 import { createHeldCommands, type HeldCommand } from './held-commands.ts';
 import { createPendingReports } from './pending-reports.ts';
 import { proposalOf } from './proposal-of-act.ts';
@@ -27,8 +28,8 @@ export interface AskedHook {
 export interface AgentSessionsDeps {
   readonly gateway: Pick<Gateway, 'startRun'>;
   readonly hubs: RunHubs;
-  readonly workspaces: Pick<Workspaces, 'resolve'>;
-  readonly home: string;
+  readonly workspaces: { resolve(text: string): Promise<Workspace> };
+  readonly home: CollectPlaces['home'];
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
   /** As whom the hooks call, looked up for each: throws when it does not count any more. */

@@ -20,10 +20,15 @@ export interface CallNetworkDeps {
   readonly operator: OperatorNetwork;
 }
 
+export interface NetworkContext extends Pick<ExecuteContext, 'connect'> {
+  /** Who answers where the call asks for palyrad itself. */
+  readonly door?: NonNullable<EgressCall['door']>;
+}
+
 /** Refused when the call wishes for a network and there is no way out. One that does not runs offline, which is less. */
 export async function openCallNetwork(
   network: ProcessNetwork,
-  context: Pick<ExecuteContext, 'connect'>,
+  context: NetworkContext,
   deps: CallNetworkDeps,
 ): Promise<CallNetwork | ToolRefusal> {
   const opened = await openWayOut(network, context, deps).catch(refusal);
@@ -45,7 +50,7 @@ export function wantsWayOut({ isProxied, isWished, unlisted }: ProcessNetwork, {
 
 async function openWayOut(
   network: ProcessNetwork,
-  { connect }: Pick<ExecuteContext, 'connect'>,
+  { connect, door }: NetworkContext,
   deps: CallNetworkDeps,
 ): Promise<OpenedEgress<Gate> | undefined> {
   if (!wantsWayOut(network, deps)) return undefined;
@@ -53,6 +58,7 @@ async function openWayOut(
     mode: network.mode === 'strict' ? 'strict' : 'none',
     rules: network.rules,
     ...(network.unlisted === 'ask' && connect !== undefined ? { ask: connect } : {}),
+    ...(door === undefined ? {} : { door }),
   });
   // One that died is noticed by whoever wants it next: then there is another.
   return deps.egress?.open(call).catch((thrown: unknown) => {
@@ -71,7 +77,7 @@ function refusal(thrown: unknown): ToolRefusal {
 /** What every call has of the operator's. */
 export function egressCall(
   { privateRanges, pinned, authorities, limits }: OperatorNetwork,
-  call: Pick<EgressCall, 'mode' | 'rules' | 'ask' | 'onAttempt'>,
+  call: Pick<EgressCall, 'mode' | 'rules' | 'ask' | 'onAttempt' | 'door'>,
 ): EgressCall {
   return { label: randomBytes(24).toString('base64url'), privateRanges, pinned, authorities, limits, ...call };
 }

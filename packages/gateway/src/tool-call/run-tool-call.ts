@@ -57,5 +57,7 @@ async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLed
 function inTurn(call: PermittedCall, act: () => Promise<CallEnd>): Promise<CallEnd> {
   // An agent's own tool may never be reported: whoever waited for it would wait for ever.
   if (call.tool.isDelegated === true) return act();
+  // A session makes calls in its own run: whoever waited for it would keep it from ending.
+  if (call.tool.isSession === true) return act();
   return call.turns.take(call.tool.metadata.isParallel ? 'shared' : 'alone', act);
 }

@@ -75,6 +75,7 @@ export interface RunQuestion extends Omit<Question, 'wayOut'> {
   readonly bound?: Binding;
   /** The gate by the number of the question that opened it. */
   readonly wayOut?: NamedWayOut;
+  readonly kept?: 'none';
 }
 
 export interface HostFault {

@@ -8,6 +8,8 @@ import type { HostSurvey } from '../../survey/host-survey.ts';
 import { proxyDefaults, proxyVariables, toolEnvironment } from '../../tool-environment.ts';
 import { toolRlimits } from '../../tool-rlimits.ts';
 import { BOX_FILES, BOX_USER } from './box-files.ts';
+import { homeData, homeMounts } from './home-mounts.ts';
+import { type Access, bind, file, type HandOver, type PlannedMount, tmpfs } from './planned-mounts.ts';
 
 export const BUBBLEWRAP_EXECUTOR = 'sandbox_tier_c_linux_bubblewrap';
 
@@ -56,6 +58,7 @@ export function planBubblewrap(
     data: [
       { fd: SECCOMP_FD, bytes: seccompProgram({ arch: survey.arch, unixSockets: profile.unixSockets }) },
       ...copiedFiles(survey).map(({ fd, bytes }) => ({ fd, bytes })),
+      ...homeData(survey, firstHomeFd(survey)),
     ],
     filter: undefined,
     landlock: undefined,
@@ -114,18 +117,18 @@ const ISOLATION: readonly string[] = [
 ];
 
 /** Each comes over a descriptor of its own. */
-function copiedFiles({ systemFiles, placed }: HostSurvey) {
+function copiedFiles({ systemFiles, placed, home }: HostSurvey) {
   const own = BOX_FILES.map(({ path, text }) => ({ path, bytes: Buffer.from(text) }));
   const copies = systemFiles.filter((each) => each.kind === 'copy');
   // SECURITY: T-04 — into the box's own root, which is read-only: a mount over a path of the workspace can be undone from outside.
   const bound = (placed?.files ?? []).map(({ at, bytes }) => ({ path: at, bytes, mode: '0555' }));
-  const all = [...own, ...copies].map(({ path, bytes }) => ({ path, bytes, mode: '0444' }));
+  const all = [...own, ...copies, ...(home?.settings ?? [])].map(({ path, bytes }) => ({ path, bytes, mode: '0444' }));
   return [...all, ...bound].map((each, at) => ({ fd: FIRST_FILE_FD + at, ...each }));
 }
 
-interface PlannedMount {
-  readonly args: readonly string[];
-  readonly expected: readonly ExpectedMount[];
+/** Behind those above. */
+function firstHomeFd(survey: HostSurvey): number {
+  return FIRST_FILE_FD + copiedFiles(survey).length;
 }
 
 interface Layout {
@@ -147,6 +150,7 @@ function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
     tmpfs('/tmp', '1777', profile.limits),
     tmpfs(BOX_USER.home, '0700', profile.limits),
     ...files.map(file),
+    ...homeMounts(survey, { limits: profile.limits, handOver, firstFd: firstHomeFd(survey) }),
     ...(survey.placed?.links ?? []).map(({ at, target }) => ({ args: ['--symlink', target, at], expected: [] })),
     ...directories.map(({ path }) => bind(path, path, { writable: false })),
     ...outermost(toolchains.readOnly).map((path) =>
@@ -161,16 +165,6 @@ function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
     READ_ONLY_ROOT,
   ];
   return { mounts, staged: handOver.staged };
-}
-
-interface Access {
-  readonly writable: boolean;
-  readonly isWorkspace?: true;
-}
-
-interface HandOver {
-  (path: string, access: Access): string;
-  readonly staged: StagedMount[];
 }
 
 /** Where bubblewrap finds a path: at its own place, or, if the tool's user could not reach it, where root has put it. */
@@ -194,26 +188,10 @@ function systemRoot(root: HostSurvey['systemRoots'][number]): PlannedMount {
     : bind(root.path, root.path, { writable: false });
 }
 
-function bind(source: string, at: string, { writable }: { readonly writable: boolean }): PlannedMount {
-  return { args: [writable ? '--bind' : '--ro-bind', source, at], expected: [{ at, writable }] };
-}
-
 // SECURITY: T-15, T-44 — from the same source as what it lies in, which the tool's user can reach.
 function protect({ path, root, writable }: ProtectionMount, handOver: HandOver): PlannedMount {
   const source = `${handOver(root, { writable: true })}${path.slice(root.length)}`;
   return { ...bind(source, path, { writable }), expected: [{ at: path, writable, within: root }] };
-}
-
-function tmpfs(at: string, mode: string, { tmpfsBytes }: Limits): PlannedMount {
-  // SECURITY: T-17 — sized, or a tool fills the machine's memory with files.
-  return {
-    args: ['--perms', mode, '--size', String(tmpfsBytes), '--tmpfs', at],
-    expected: [{ at, writable: true, sizeBytes: tmpfsBytes }],
-  };
-}
-
-function file({ fd, path, mode }: ReturnType<typeof copiedFiles>[number]): PlannedMount {
-  return { args: ['--perms', mode, '--file', String(fd), path], expected: [] };
 }
 
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'] as const;
