@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { renderAgentsReference } from './agents-reference.ts';
 import { renderApiReference } from './api-reference.ts';
 import { renderCliReference } from './cli-reference.ts';
 import { renderConfigReference } from './config-reference.ts';
@@ -9,6 +10,7 @@ import { renderSandboxReference } from './sandbox-reference.ts';
 
 /** Every generated page, by its path in the repository. */
 export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
+  'docs/reference/agents.md': renderAgentsReference,
   'docs/reference/api.md': renderApiReference,
   'docs/reference/cli.md': renderCliReference,
   'docs/reference/config.md': renderConfigReference,

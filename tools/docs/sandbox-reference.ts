@@ -53,6 +53,7 @@ const PROFILE_FIELDS: Readonly<Record<keyof SandboxProfile, string>> = {
   environment: 'names of variables that are taken over from the caller; all others are ours',
   startedFor: '`agent` or `operator`: what needs an honest caller is refused to an agent',
   protection: 'optional; `lifted`: protected paths that the operator allows to be written, with what is below them',
+  home: 'optional, Tier C only: what the private home holds. `writable` and `readOnly` of the operator’s home, `copied` as it is then, `files` of ours that nobody in it changes, `settings` of ours in /etc',
 };
 
 function profile(): string {

@@ -8,6 +8,7 @@ export const CLI_ERRORS = {
   'cli.demo_failed': 'The demo did not go as told.',
   'cli.daemon_failed': 'palyrad was started and does not listen.',
   'cli.daemon_not_running': 'palyrad does not run on this home.',
+  'cli.in_a_box': 'A command for people was given inside the box of an agent.',
   'cli.invalid_option': 'An option has a value that cannot be used.',
   'cli.invalid_usage': 'The command line does not fit together.',
   'cli.missing_argument': 'The command needs an argument that was not given.',

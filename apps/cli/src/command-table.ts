@@ -8,6 +8,7 @@ interface CommandEntry {
 
 /** Every command there is, in the order of `--help`. One is loaded when it is typed: all of them take longer than most run. */
 const TABLE: readonly CommandEntry[] = [
+  { name: 'wrap', load: async () => (await import('./commands/wrap.ts')).wrap },
   { name: 'exec', load: async () => (await import('./commands/exec.ts')).exec },
   { name: 'run', load: async () => (await import('./commands/exec.ts')).run },
   { name: 'install', load: async () => (await import('./commands/install.ts')).install },

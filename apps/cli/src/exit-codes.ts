@@ -36,6 +36,7 @@ const EXITS: Readonly<Record<string, ExitCode>> = {
   'cli.daemon_not_running': EXIT_CODES.unreachable,
   'cli.file_exists': EXIT_CODES.conflict,
   'cli.file_missing': EXIT_CODES.not_found,
+  'cli.in_a_box': EXIT_CODES.denied,
   'cli.not_found': EXIT_CODES.not_found,
   'cli.not_confirmed': EXIT_CODES.refused_by_human,
   'cli.output_failed': EXIT_CODES.internal,

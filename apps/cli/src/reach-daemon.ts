@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client, LocalCredential } from '@palyra/client';
-import { ensureHome, type HomeLayout } from '@palyra/config/home';
+import { ensureHome, type HomeLayout, homeLayout } from '@palyra/config/home';
 import { CliError } from './cli-error.ts';
 import type { CommandContext } from './command.ts';
 import { findHome } from './find-home.ts';
@@ -23,6 +23,8 @@ export async function withDaemon<Result>(
   as: LocalCredential,
   act: (reached: Reached) => Promise<Result>,
 ): Promise<Result> {
+  const boxed = listenerOf(context, as);
+  if (boxed !== undefined) return inBox(boxed, act);
   return connected(await startHere(context), as, act);
 }
 
@@ -32,6 +34,7 @@ export async function* linesFromDaemon(
   as: LocalCredential,
   tell: (reached: Reached) => AsyncIterable<string>,
 ): AsyncGenerator<string> {
+  listenerOf(context, as);
   const found = await startHere(context);
   const { connect } = await import('@palyra/client');
   using client = await connect({ home: found.home.root, as });
@@ -69,6 +72,8 @@ export async function withRunningDaemon<Result>(
   as: LocalCredential,
   act: (reached: Reached) => Promise<Result>,
 ): Promise<Result> {
+  const boxed = listenerOf(context, as);
+  if (boxed !== undefined) return inBox(boxed, act);
   const { home } = findHome(context);
   if ((await findRunning(home)) === undefined) {
     throw new CliError('cli.daemon_not_running', `palyrad does not run on ${home.root}.`, {
@@ -87,7 +92,28 @@ export function withListeningDaemon<Result>(
   as: LocalCredential,
   act: (reached: Reached) => Promise<Result>,
 ): Promise<Result> {
+  const listener = listenerOf(context, as);
+  if (listener !== undefined) return inBox(listener, act);
   return connected({ home: findHome(context).home, isNewHome: false }, as, act);
+}
+
+/**
+ * In a box of `palyra wrap` there is no home: palyrad is behind the box's listener, as the agent that is in it.
+ * Throws `cli.in_a_box` for what only a person does.
+ */
+function listenerOf({ variables }: CommandContext, as: LocalCredential): string | undefined {
+  const listener = variables['PALYRA_LISTENER'];
+  if (listener === undefined || listener === '') return undefined;
+  if (as === 'agent') return listener;
+  throw new CliError('cli.in_a_box', 'This is for people, and this is the box of an agent.', {
+    fix: 'Do it at a terminal outside of palyra wrap.',
+  });
+}
+
+async function inBox<Result>(listener: string, act: (reached: Reached) => Promise<Result>): Promise<Result> {
+  const { connect } = await import('@palyra/client');
+  using client = await connect({ listener });
+  return await act({ client, home: homeLayout('/nonexistent'), isNewHome: false });
 }
 
 async function connected<Result>(

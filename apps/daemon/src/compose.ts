@@ -49,6 +49,9 @@ import {
   type SandboxProfile,
 } from '@palyra/sandbox';
 import type { Database } from '@palyra/storage';
+import { outfitFor } from './agents/agent-outfits.ts';
+import { programsOf } from './agents/own-programs.ts';
+import { createWrappedSessions, type WrappedSessions } from './agents/wrapped-sessions.ts';
 import { createFolderLook } from './look-at-folder.ts';
 import { nodeName } from './node-name.ts';
 import { type DaemonIdentity, openIdentity } from './open-identity.ts';
@@ -91,6 +94,8 @@ export interface Daemon {
   readonly journal: Journal;
   readonly identity: DaemonIdentity;
   readonly workspaces: Workspaces;
+  /** Agents in boxes, and who answers them. */
+  readonly wrapped: WrappedSessions;
   readonly policies: ActivePolicies;
   readonly sandbox: Sandbox;
   readonly redactor: Redactor;
@@ -174,8 +179,15 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const wasm = started.adopt(await openWasm({ home, sandbox, config: toolCalls.wasmRuntime, clock }), (each) =>
     each.close(),
   );
+  const wrapped = createWrappedSessions();
   const catalog = createCatalog([
     ...createBuiltinTools({
+      agents: {
+        outfitFor: (name) =>
+          outfitFor(name, { userHome: operator.home, approvalSeconds: config.approvals.timeout_minutes * 60 }),
+        programsOf,
+        openSession: wrapped.openSession,
+      },
       sandbox,
       profileFor,
       redact: redactor,
@@ -225,6 +237,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
     journal,
     identity,
     workspaces,
+    wrapped,
     policies,
     sandbox,
     redactor,

@@ -8,6 +8,8 @@ import { removeAddressFile, writeAddressFile } from './address-file.ts';
 import { createAgentSessions } from './agents/agent-sessions.ts';
 import { openHookListener } from './agents/hook-listener.ts';
 import { localAgent } from './agents/local-agent.ts';
+import { openWrappedSession } from './agents/open-wrapped-session.ts';
+import { serveBox } from './agents/serve-box.ts';
 import { composeDaemon, type Daemon } from './compose.ts';
 import { createConsoleSessions } from './console/console-sessions.ts';
 import { DaemonError } from './daemon-error.ts';
@@ -92,6 +94,7 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
     stop: (how) => void setImmediate(() => ending.resolve(how)),
     listeners: () => listed(listeners),
   });
+  const limits = createPrincipalLimits(config.limits, clock);
   const listeners: Listeners = started.adopt(
     await openListeners({
       places,
@@ -99,7 +102,7 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
       identityDirectory: home.identity,
       identity,
       authorizer,
-      limits: createPrincipalLimits(config.limits, clock),
+      limits,
       telemetry,
       sessions: createConsoleSessions({ ...identity, clock }),
       lifecycle,
@@ -111,6 +114,15 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
     (each) => each.close(),
   );
   const { stopping } = lifecycle;
+  daemon.wrapped.answerWith((session) =>
+    openWrappedSession(session, {
+      ...daemon,
+      hubs,
+      userHome: options.operator.home,
+      serve: (parts) =>
+        serveBox(parts, { services, config, place, lifecycle, limits, policies, telemetry, logger, clock }),
+    }),
+  );
   const hooks = started.adopt(await openHookListener({ home, sessions: agentSessions, logger, stopping }), (each) =>
     each.close(),
   );
@@ -145,7 +157,7 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
   };
 }
 
-/** Measured once: neither what palyrad is nor what its launcher is changes while it runs. No agent is wrapped yet. */
+/** Measured once: neither what palyrad is nor what its launcher is changes while it runs. Of an agent in a box its listener says more. */
 function callerPlace({ home, operator }: PalyradOptions, { sandbox }: Daemon): Pick<Caller, 'coverage' | 'separation'> {
   const { launcher } = sandbox.about;
   const others = [launcher.only?.uid, ownerOf(operator.home)].filter((uid) => uid !== undefined);

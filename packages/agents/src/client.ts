@@ -7,6 +7,7 @@ export interface AgentClient {
   /** Absent: it has no hooks that could hold a call, so it is gated by MCP alone. */
   readonly hooks?: AgentHooks;
   readonly install: ClientInstall;
+  readonly wrap: ClientWrap;
 }
 
 export interface AgentHooks {
@@ -33,6 +34,20 @@ export interface HookTrust {
 
 export type TrustAnswer = { readonly kind: 'runs' } | { readonly kind: 'skips'; readonly why: string };
 
+/** How it is set up in a box of ours, where nothing of its user's settings has to be changed for it. */
+export interface ClientWrap {
+  /** Absolute, below /etc: what an administrator has settled, which the agent's own settings do not undo. */
+  settings(options: InstallOptions): readonly OwnFile[];
+  /** Below its home, where it has no such place. */
+  files?(options: InstallOptions): readonly OwnFile[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface OwnFile {
+  readonly path: string;
+  readonly text: string;
+}
+
 /** Facts for people, and for whoever puts the agent into a box. */
 export interface AgentProfile {
   readonly name: string;
@@ -43,9 +58,11 @@ export interface AgentProfile {
   readonly hosts: readonly string[];
   /** Below the user's home. */
   readonly state: {
-    /** Its login, and what it remembers: written by it. */
+    /** Its login, and what it remembers: written by it. Nothing that anybody would run outside, or read as settings. */
     readonly writable: readonly string[];
-    /** Settings and hooks: read by it, and never written while it is in the box. */
+    /** Files that it has settings in and writes all the time: as they are when it starts, and what it writes is forgotten. */
+    readonly copied: readonly string[];
+    /** Settings, rules and instructions: read by it, and never written while it is in the box. */
     readonly readOnly: readonly string[];
   };
 }

@@ -3,34 +3,44 @@ import { readEvent as readClaudeEvent } from './claude-code/event.ts';
 import { install as installClaude } from './claude-code/install.ts';
 import { profile as claudeCode } from './claude-code/profile.ts';
 import { reply as replyToClaude } from './claude-code/reply.ts';
-import type { AgentClient } from './client.ts';
+import { wrap as wrapClaude } from './claude-code/wrap.ts';
+import type { AgentClient, ClientWrap } from './client.ts';
 import { readEvent as readCodexEvent } from './codex/event.ts';
 import { install as installCodex } from './codex/install.ts';
 import { profile as codex } from './codex/profile.ts';
 import { reply as replyToCodex } from './codex/reply.ts';
 import { trust as trustOfCodex } from './codex/trust.ts';
+import { wrap as wrapCodex } from './codex/wrap.ts';
 import { readEvent as readCursorEvent } from './cursor/event.ts';
 import { install as installCursor } from './cursor/install.ts';
 import { profile as cursor } from './cursor/profile.ts';
 import { reply as replyToCursor } from './cursor/reply.ts';
+import { wrap as wrapCursor } from './cursor/wrap.ts';
 import { readEvent as readGeminiEvent } from './gemini/event.ts';
 import { install as installGemini } from './gemini/install.ts';
 import { profile as gemini } from './gemini/profile.ts';
 import { reply as replyToGemini } from './gemini/reply.ts';
+import { wrap as wrapGemini } from './gemini/wrap.ts';
 import { readEvent as readGooseEvent } from './goose/event.ts';
 import { install as installGoose } from './goose/install.ts';
 import { profile as goose } from './goose/profile.ts';
 import { reply as replyToGoose } from './goose/reply.ts';
+import { wrap as wrapGoose } from './goose/wrap.ts';
 import { install as installOpencode } from './opencode/install.ts';
 import { profile as opencode } from './opencode/profile.ts';
+import { wrap as wrapOpencode } from './opencode/wrap.ts';
 import { install as installVscode } from './vscode/install.ts';
 import { profile as vscode } from './vscode/profile.ts';
+
+/** It is no program that a box could be put around by itself. */
+const NOTHING: ClientWrap = { settings: () => [] };
 
 const CLIENTS: readonly AgentClient[] = [
   {
     profile: claudeCode,
     hooks: { readEvent: readClaudeEvent, reply: replyToClaude, before: 'PreToolUse', canRewrite: true },
     install: installClaude,
+    wrap: wrapClaude,
   },
   {
     profile: codex,
@@ -42,24 +52,28 @@ const CLIENTS: readonly AgentClient[] = [
       trust: trustOfCodex,
     },
     install: installCodex,
+    wrap: wrapCodex,
   },
   {
     profile: cursor,
     hooks: { readEvent: readCursorEvent, reply: replyToCursor, before: 'preToolUse', canRewrite: true },
     install: installCursor,
+    wrap: wrapCursor,
   },
   {
     profile: gemini,
     hooks: { readEvent: readGeminiEvent, reply: replyToGemini, before: 'BeforeTool', canRewrite: true },
     install: installGemini,
+    wrap: wrapGemini,
   },
   {
     profile: goose,
     hooks: { readEvent: readGooseEvent, reply: replyToGoose, before: 'PreToolUse', canRewrite: false },
     install: installGoose,
+    wrap: wrapGoose,
   },
-  { profile: opencode, install: installOpencode },
-  { profile: vscode, install: installVscode },
+  { profile: opencode, install: installOpencode, wrap: wrapOpencode },
+  { profile: vscode, install: installVscode, wrap: NOTHING },
 ];
 
 export const CLIENT_NAMES: readonly string[] = CLIENTS.map(({ profile }) => profile.name);

@@ -11,7 +11,7 @@ import { type Channel, type Endpoint, openChannel } from './connection/open-chan
 import type { ReconnectOptions } from './connection/reconnect.ts';
 import { type Client, openClient } from './open-client.ts';
 
-export type ConnectOptions = (HomeOptions | DeviceOptions | AddressOptions | TokenOptions) & {
+export type ConnectOptions = (HomeOptions | BoxOptions | DeviceOptions | AddressOptions | TokenOptions) & {
   /** How long streams try to come back when the connection is lost. */
   readonly reconnect?: ReconnectOptions;
 };
@@ -24,6 +24,11 @@ export interface HomeOptions {
   readonly as?: LocalCredential;
   /** Another credential than the home's two; a function is asked again for each connection. */
   readonly tls?: TlsFiles | (() => TlsFiles);
+}
+
+/** From inside a box of `palyra wrap`, as the agent that is in it: `PALYRA_LISTENER` says where. */
+export interface BoxOptions {
+  readonly listener: string;
 }
 
 /** To the palyrad of a home that this device joined. Its certificate is renewed in time, here, for as long as it is used. */
@@ -80,6 +85,10 @@ async function openDeviceChannel({ address, device: directory }: DeviceOptions):
 
 /** Looks anew at each connection: palyrad may listen elsewhere by then, and the certificate may have been renewed. */
 function endpointFinder(options: Exclude<ConnectOptions, DeviceOptions>): () => Endpoint {
+  if ('listener' in options) {
+    const listener = checkAddress(options.listener);
+    return () => ({ listener });
+  }
   if ('token' in options) {
     const { ca, token } = options;
     const address = checkAddress(options.address);

@@ -3,6 +3,7 @@ export { createToolNames, type ToolNames } from './adapters/tool-names.ts';
 export { CLIENT_ERRORS, ClientError, type ClientErrorCode } from './client-error.ts';
 export {
   type AddressOptions,
+  type BoxOptions,
   type ConnectOptions,
   connect,
   type DeviceOptions,

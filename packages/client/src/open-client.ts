@@ -35,7 +35,7 @@ export interface StartRunOptions {
   /** One of this credential's to go on with; a new one unless told. */
   readonly session?: string;
   /** It serves an agent's MCP client, and its calls are recorded as such. */
-  readonly surface?: 'mcp';
+  readonly surface?: 'mcp' | 'wrap';
 }
 
 /** A connection to palyrad. Every method throws `ClientError`; its code is the same as on the command line. */

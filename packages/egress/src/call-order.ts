@@ -31,6 +31,7 @@ export function callOrder(call: EgressCall): CallOrder {
     authorities: call.authorities ?? [],
     asks: call.ask !== undefined,
     hasCredentials: call.credential !== undefined,
+    hasDoor: call.door !== undefined,
   };
 }
 

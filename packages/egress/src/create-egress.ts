@@ -3,9 +3,11 @@ import { callOrder, fetchOrder } from './call-order.ts';
 import type { EgressCall } from './egress-call.ts';
 import { EgressError } from './egress-error.ts';
 import type { FetchRequest, FetchResult } from './fetch-request.ts';
-import { createProxyLink, type GateLink, type OpenedEgress, type ProxyLink } from './proxy-link.ts';
+import type { GateLink } from './gate-link.ts';
+import { createProxyLink, type OpenedEgress, type ProxyLink } from './proxy-link.ts';
 
-export type { GateLink, OpenedEgress } from './proxy-link.ts';
+export type { GateLink } from './gate-link.ts';
+export type { OpenedEgress } from './proxy-link.ts';
 
 export interface EgressDeps<Gate extends GateLink> {
   /** Starts `proxyProgram()`. */

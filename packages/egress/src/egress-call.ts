@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import type { SecretText } from '@palyra/primitives';
 import type { EgressDenial } from './denial.ts';
 import type { HostRule } from './hosts/host-rule.ts';
@@ -71,6 +72,11 @@ export interface EgressCall {
   credential?(target: Target): Promise<CredentialBinding | undefined>;
   /** As soon as an attempt is decided, and again when it has ended. */
   onAttempt?(attempt: ConnectionAttempt): void;
+  /**
+   * For connections that want palyrad itself and no host: each that comes in by this call's listener is the call's, and
+   * ends with it. Absent: there is no such thing here. It is no attempt, and uses up nothing but room for connections.
+   */
+  door?(connection: Duplex): void;
 }
 
 export type AttemptProtocol = 'http' | 'connect' | 'socks5' | 'fetch' | 'unknown';

@@ -52,3 +52,4 @@ export { canonicalTarget, formatTarget, type Scheme, type Target } from './hosts
 export { checkPreflight, type Preflight } from './preflight/check-preflight.ts';
 export { hostsInArguments, type RecognisedHosts, recogniseHosts } from './preflight/hosts-in-arguments.ts';
 export { type ProxyProgram, proxyProgram } from './proxy-program-place.ts';
+export { DOOR_WORD } from './wire/door.ts';

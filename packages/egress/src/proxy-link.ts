@@ -4,19 +4,12 @@ import { denial } from './denial.ts';
 import type { AskAnswer, ConnectionAttempt, EgressCall } from './egress-call.ts';
 import { EgressError } from './egress-error.ts';
 import type { FetchRequest, FetchResult } from './fetch-request.ts';
+import type { GateLink } from './gate-link.ts';
 import type { Target } from './hosts/target.ts';
+import { createLinkDoors } from './link-doors.ts';
+import { isDoor } from './wire/door.ts';
 import { bytesFrame, createFrameReader, type Frame, jsonFrame, PIECE_BYTES } from './wire/frames.ts';
 import { type CallOrder, type FetchOrder, type FromProxy, readFromProxy, type ToProxy } from './wire/messages.ts';
-
-/** A running proxy, as the sandbox's `Gate` is one. */
-export interface GateLink {
-  /** To its stdin, with back-pressure. */
-  write(bytes: Uint8Array): Promise<void>;
-  /** Its stdout. */
-  onOutput(listener: (bytes: Uint8Array) => void): void;
-  readonly ended: Promise<void>;
-  close(): Promise<void>;
-}
 
 export interface OpenedEgress<Gate extends GateLink = GateLink> {
   /** For the sandbox: `wayOut: { gate, label }`. */
@@ -69,6 +62,7 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
 
   // A write that fails is the end of the proxy, which is told by `ended`.
   const say = (message: ToProxy): void => void gate.write(jsonFrame(message)).catch(() => {});
+  const doors = createLinkDoors({ say, send: (bytes) => void gate.write(bytes).catch(() => {}) });
 
   function die(): void {
     if (isGone) return;
@@ -80,6 +74,7 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
       call.closed();
     }
     for (const fetch of fetches.values()) fetch.failed(diedError());
+    doors.lost();
     calls.clear();
     fetches.clear();
   }
@@ -166,6 +161,14 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
         return;
       case 'fetched':
         hearFetched(message);
+        return;
+      case 'door':
+        if (open !== undefined) doors.open(message.id, open.call);
+        return;
+      case 'door_taken':
+      case 'door_end':
+      case 'door_closed':
+        doors.hear(message);
     }
   }
 
@@ -178,7 +181,8 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
 
   function hear(frame: Frame): void {
     if (frame.kind === 'bytes') {
-      fetches.get(frame.id)?.pieces.push(frame.bytes);
+      if (isDoor(frame.id)) doors.hearBytes(frame.id, frame.bytes);
+      else fetches.get(frame.id)?.pieces.push(frame.bytes);
       return;
     }
     const message = readFromProxy(frame.value);

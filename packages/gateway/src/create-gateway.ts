@@ -42,6 +42,8 @@ export interface Gateway {
   startRun(caller: Caller, request: RunRequest): Promise<Run>;
   /** The same run after a reconnect or a restart. Throws `gateway.run_not_found`, also for another credential's. */
   resumeRun(caller: Caller, id: RunId): Promise<Run>;
+  /** For an agent in the box that a call of the run is; who it is, palyrad knows by the listener of that box. */
+  enterRun(caller: Caller & { readonly isBoxed: true }, id: RunId): Promise<Run>;
   /** For operators: whose it is was looked at by whoever asks. Throws `gateway.run_not_found`, `gateway.run_ended`. */
   adoptRun(id: RunId): Promise<AdoptedRun>;
   /** Runs of this owner that are not over, from before this process, too. */
@@ -109,6 +111,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   return {
     startRun: (caller, request) => runs.start(caller, request),
     resumeRun: (caller, id) => runs.resume(caller, id),
+    enterRun: (caller, id) => runs.enter(caller, id),
     adoptRun: (id) => runs.adopt(id),
     openRuns: () => readOpenRuns(all),
     run: (id) => readRun(id, all),

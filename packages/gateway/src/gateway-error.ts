@@ -34,6 +34,7 @@ export const GATEWAY_ERRORS = {
   'gateway.cancelled': 'The run or the call was cancelled.',
   'gateway.not_recorded': 'The journal could not take the call, so it did not run.',
   'gateway.not_authorized': 'This credential may not do that.',
+  'gateway.protected_in_box': 'A protected file stays as it is while an agent is wrapped in its workspace.',
   'gateway.call_not_found': 'There is no such call, or it is one of another credential.',
   'gateway.nothing_kept': 'Nothing of what the run did to files is kept here, so nothing can be put back.',
   'gateway.not_permitted': 'The call was not permitted, or ran already.',

@@ -27,10 +27,37 @@ function refuseProfile(profile: SandboxProfile): Refusal | undefined {
   if (new Set(shown).size < shown.length) {
     return invalidProfile('A path of the profile is there twice.');
   }
+  const badHome = refuseHome(profile);
+  if (badHome !== undefined) return badHome;
   const badLimit = (Object.keys(limits) as (keyof Limits)[]).find((name) => !isLimit(limits[name]));
   if (badLimit !== undefined) return invalidProfile(`The limit ${badLimit} is not a whole number above 0.`);
   const badName = environment.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name));
   if (badName !== undefined) return invalidProfile('A name of a variable in the profile is malformed.');
+  return undefined;
+}
+
+/** SECURITY: T-14 — names below a home and no ways out of it; each place is of one thing. */
+function refuseHome({ home, tier }: SandboxProfile): Refusal | undefined {
+  if (home === undefined) return undefined;
+  if (tier !== 'C') return invalidProfile('Only a box has a home of its own.');
+  const theirs = [...home.writable, ...home.readOnly, ...(home.copied ?? [])];
+  const ours = home.files.map(({ path }) => path);
+  const places = [...theirs, ...ours];
+  if (places.length > MAX_PATHS) return invalidProfile(`The profile has more than ${MAX_PATHS} paths in the home.`);
+  if (places.some((path) => path === '' || !isPlainPath(`/${path}`))) {
+    return invalidProfile('A path in the home is not relative and plain.', 'Write it without `..`.');
+  }
+  // One of ours may be in the place of one of theirs.
+  if (new Set(theirs).size < theirs.length || new Set(ours).size < ours.length) {
+    return invalidProfile('A path in the home is there twice.');
+  }
+  const settings = home.settings ?? [];
+  // One level down: what lies right in /etc is the box's own.
+  const odd = settings.some(({ path }) => !isPlainPath(path) || !/^\/etc\/[a-z][a-z-]*\/[^/]+$/.test(path));
+  if (odd || settings.length > MAX_PATHS) return invalidProfile('Settings lie in a directory of /etc.');
+  if ([...home.files, ...settings].some(({ text }) => Buffer.byteLength(text) > MAX_TEXT_BYTES)) {
+    return invalidProfile('A file in the home is longer than 1 MiB.');
+  }
   return undefined;
 }
 

@@ -1,3 +1,4 @@
+export { BOX_USER } from './backends/bubblewrap/box-files.ts';
 export { becomeUser, type HostUser } from './become-user.ts';
 export type { Binding, BoundFile, Unbound } from './bind/binding.ts';
 export type { CgroupDriver } from './cgroup/detect-cgroups.ts';
@@ -17,7 +18,7 @@ export type { PoolSettings } from './pool/shelves.ts';
 export type { BubblewrapFacts, HostReport, LayerReport, TierReport } from './probe/host-report.ts';
 export { createReportStore, type ReportStore } from './probe/report-store.ts';
 export { type ProbeDeps, probeHost } from './probe-host.ts';
-export { DEFAULT_LIMITS, type Limits, type SandboxProfile, type TreeLimit } from './profile.ts';
+export { DEFAULT_LIMITS, type Limits, type PrivateHome, type SandboxProfile, type TreeLimit } from './profile.ts';
 export { PROTECTED_NAMES, type ProtectedName } from './protect/protected-names.ts';
 export type { ProtectedChange } from './protect/put-back.ts';
 export { type SandboxHost, type SandboxHostOptions, startSandboxHost } from './remote/start-sandbox-host.ts';

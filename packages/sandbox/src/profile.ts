@@ -25,6 +25,21 @@ export interface SandboxProfile {
   readonly startedFor: 'agent' | 'operator';
   /** Absolute paths that the operator allowed to be written although they are protected, with what is below them. */
   readonly protection?: { readonly lifted: readonly string[] };
+  /** What the private home of a box holds; nothing unless told. Tier C only. */
+  readonly home?: PrivateHome;
+}
+
+/** Paths are below a home, without a leading slash: the operator's, and the same below the box's. */
+export interface PrivateHome {
+  /** Files and directories of the operator's. What is not there, or leads through a link, is left out. */
+  readonly writable: readonly string[];
+  readonly readOnly: readonly string[];
+  /** Files: as they are when the box is made. What is written to them in it is gone with it. */
+  readonly copied?: readonly string[];
+  /** Of ours, and nobody's to change in the box; below the home as well. */
+  readonly files: readonly { readonly path: string; readonly text: string }[];
+  /** The same for the box's own /etc: programs look there for what an administrator has settled. Absolute. */
+  readonly settings?: readonly { readonly path: string; readonly text: string }[];
 }
 
 export type TreeLimit = 'memory' | 'processes' | 'cpu';

@@ -34,6 +34,8 @@ export interface RunOptions {
   readonly bound?: Binding;
   /** For a profile that names hosts, or none and may ask: who decides about its connections, and as whose they are known there. */
   readonly wayOut?: WayOut;
+  /** `none`: what it puts out is passed on and not in the result, and there is no end to it. */
+  readonly kept?: 'none';
 }
 
 export interface WayOut {
@@ -131,7 +133,8 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
       });
     },
     output(stream, bytes) {
-      output.add(stream, bytes);
+      // Of what fails before the word somebody must be told the reason.
+      if (options.kept !== 'none' || facts === undefined) output.add(stream, bytes);
       // Before the word is given only bubblewrap speaks: it says why there is no sandbox.
       const consume = facts === undefined ? undefined : options.onOutput;
       void consumed(() => consume?.(stream, bytes)).then((ok) => (ok ? job?.allow(bytes.length) : job?.kill()));

@@ -12,6 +12,8 @@ export interface Attachment {
   /** Asked of the tool: a terminal of this size, or nothing. */
   readonly terminal: { readonly rows: number; readonly columns: number; readonly name?: string } | undefined;
   readonly input: AsyncIterable<AttachedInput>;
+  /** Has whoever draws on the terminal draw anew: it is told of another size, and then of this one. */
+  redraw(): void;
   /** Gives the keyboard and the signals back. To be called in any case. */
   release(): void;
 }
@@ -21,6 +23,8 @@ export interface AttachOptions {
   readonly tty: boolean;
   /** Told of each signal before it is passed on. */
   onSignal?(): void;
+  /** True: what was typed is for somebody else, and the command does not get it. */
+  takes?(bytes: Uint8Array): boolean;
 }
 
 type Keyboard = Readable & { readonly isTTY?: boolean; setRawMode?(on: boolean): unknown };
@@ -39,6 +43,7 @@ export function attachInput(context: CommandContext, options: AttachOptions): At
   });
   const resized = () => queue.push({ kind: 'resize', ...sizeOf(stdout) });
   const typed = (bytes: Uint8Array) => {
+    if (options.takes?.(bytes) === true) return;
     // In raw mode Ctrl-C is a byte; the command's own terminal makes a signal of it once there is one.
     if (isTerminal && bytes.includes(CTRL_C)) options.onSignal?.();
     queue.push({ kind: 'bytes', bytes });
@@ -55,6 +60,12 @@ export function attachInput(context: CommandContext, options: AttachOptions): At
   return {
     terminal: isTerminal ? { ...sizeOf(stdout), ...termOf(context) } : undefined,
     input: queue.items,
+    redraw() {
+      const { rows, columns } = sizeOf(stdout);
+      if (!isTerminal) return;
+      queue.push({ kind: 'resize', rows, columns: columns + 1 });
+      queue.push({ kind: 'resize', rows, columns });
+    },
     release() {
       signals.release();
       stdout.off('resize', resized);

@@ -7,10 +7,11 @@ import {
   OWN_SERVER,
   readMessage,
 } from '@palyra/agents';
-import { type Caller, type Gateway, GatewayError, type Workspaces } from '@palyra/gateway';
+import { type Caller, type Gateway, GatewayError, type Workspace } from '@palyra/gateway';
 import { AppError, type Clock, canonicalJson, type Logger, sha256OfJson } from '@palyra/primitives';
 import type { RunHubs } from '../runs/run-hubs.ts';
 import { type AgentSession, askRun } from './ask-run.ts';
+import type { CollectPlaces } from './collect-command.ts';
 import { createForeignServers, type ServerQuestion } from './foreign-server.ts';
 import { createHeldCommands, type HeldCommand } from './held-commands.ts';
 import { createPendingReports } from './pending-reports.ts';
@@ -36,8 +37,8 @@ export interface AskedHook {
 export interface AgentSessionsDeps {
   readonly gateway: Pick<Gateway, 'startRun'>;
   readonly hubs: RunHubs;
-  readonly workspaces: Pick<Workspaces, 'resolve'>;
-  readonly home: string;
+  readonly workspaces: { resolve(text: string): Promise<Workspace> };
+  readonly home: CollectPlaces['home'];
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
   /** Whose home the agents' settings are in. */
@@ -173,7 +174,7 @@ const MOST_SAID = 4096;
 interface Opening {
   readonly event: { readonly cwd: string; readonly session: string };
   readonly caller: Caller;
-  readonly workspace: Awaited<ReturnType<Workspaces['resolve']>>;
+  readonly workspace: Workspace;
 }
 
 /** Where an agent has no name for a call: two that are the same are reported in the order in which they were made. */

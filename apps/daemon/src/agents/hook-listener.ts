@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { HomeLayout } from '@palyra/config';
 import { type Logger, type RandomBytes, secureRandomBytes } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
@@ -49,7 +50,7 @@ export async function openHookListener(deps: HookListenerDeps): Promise<HookList
     socket.once('close', () => sockets.delete(socket));
     // About one hook, which says no when it is hung up on.
     socket.on('error', () => socket.destroy());
-    void serve(socket, { key, unproven }, deps);
+    void answerHook(socket, { key, unproven }, deps);
   });
   server.maxConnections = MOST_CONNECTIONS;
   const { port } = await listen(server);
@@ -73,12 +74,17 @@ export async function openHookListener(deps: HookListenerDeps): Promise<HookList
   };
 }
 
-interface Proof {
+export interface Proof {
   readonly key: Uint8Array;
   readonly unproven: UnprovenBytes;
 }
 
-async function serve(socket: Socket, { key, unproven }: Proof, { sessions, logger }: HookListenerDeps): Promise<void> {
+/** One question of a hook, on a connection of its own. */
+export async function answerHook(
+  socket: Duplex,
+  { key, unproven }: Proof,
+  { sessions, logger }: Pick<HookListenerDeps, 'sessions' | 'logger'>,
+): Promise<void> {
   const late = setTimeout(() => socket.destroy(), QUESTION_MS);
   late.unref();
   const gone = new AbortController();
@@ -90,7 +96,7 @@ async function serve(socket: Socket, { key, unproven }: Proof, { sessions, logge
   const question = await readWhole(socket, key, unproven);
   clearTimeout(late);
   if (question === undefined) {
-    logger.warn({ address: socket.remoteAddress }, 'Somebody who is no hook of this home was hung up on.');
+    logger.warn({}, 'Somebody who is no hook of this home was hung up on.');
     socket.destroy();
     return;
   }
@@ -101,7 +107,7 @@ async function serve(socket: Socket, { key, unproven }: Proof, { sessions, logge
   socket.end(writeAnswer(reply, question.nonce, key));
 }
 
-async function readWhole(socket: Socket, key: Uint8Array, unproven: UnprovenBytes): Promise<Question | undefined> {
+async function readWhole(socket: Duplex, key: Uint8Array, unproven: UnprovenBytes): Promise<Question | undefined> {
   const held = holdQuestion(key);
   const asked = Promise.withResolvers<Question | undefined>();
   const mine = unproven.open();

@@ -51,3 +51,9 @@ export function registerServices(router: ConnectRouter, deps: ServicesDeps): voi
   router.service(SkillService, {});
   router.service(VaultService, {});
 }
+
+/** What an agent in a box is served: nothing that answers a question, or shows what others do. */
+export function registerBoxServices(router: ConnectRouter, deps: RunServiceDeps & ToolServiceDeps): void {
+  router.service(RunService, createRunCalls(deps));
+  router.service(ToolService, createToolService(deps));
+}

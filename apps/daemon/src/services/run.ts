@@ -1,6 +1,14 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
 import type { CallProposal, RunService } from '@palyra/api';
-import { type Caller, type Gateway, GatewayError, type KnownRun, type Run, type Workspace } from '@palyra/gateway';
+import {
+  AGENT_RUN,
+  type Caller,
+  type Gateway,
+  GatewayError,
+  type KnownRun,
+  type Run,
+  type Workspace,
+} from '@palyra/gateway';
 import { parseId } from '@palyra/primitives';
 import type { Authorizer } from '../interceptors/authorize.ts';
 import { type AuthenticatedPeer, peerOf } from '../interceptors/peer-context.ts';
@@ -20,7 +28,7 @@ export interface RunServiceDeps extends CollectCallDeps {
   /** One of the registry, by its path, a path inside it, its id, or nothing. Throws when the peer has none such. */
   workspaceFor(peer: AuthenticatedPeer, text: string): Promise<Workspace>;
   /** How much of this peer passes through here, and who is protected from whom. */
-  placeOf(peer: AuthenticatedPeer): Pick<Caller, 'coverage' | 'separation'>;
+  placeOf(peer: AuthenticatedPeer): Pick<Caller, 'coverage' | 'separation' | 'isBoxed'>;
 }
 
 /** The part of the service that makes calls. */
@@ -48,7 +56,8 @@ export function createRunCalls(deps: RunServiceDeps): RunCalls {
     const workspace = await deps.workspaceFor(peer, request.workspace);
     const session = request.sessionId === '' ? {} : { session: parseId('session', request.sessionId) };
     const place = { ...deps.placeOf(peer), ...coverageOf(request.surface) };
-    return gateway.startRun(callerOf(peer, place), { workspace, ...session });
+    const run = await gateway.startRun(callerOf(peer, place), { workspace, ...session });
+    return request.surface === 'wrap' ? onlyWrapping(run) : run;
   };
   const find = (context: HandlerContext, runId: string, action: 'run.read' | 'run.cancel'): Promise<KnownRun> => {
     const [peer, id] = [peerOf(context), parseId('run', runId)];
@@ -126,7 +135,19 @@ interface StartedWith {
 function coverageOf(surface: string): Partial<Pick<Caller, 'coverage'>> {
   if (surface === '') return {};
   if (surface === 'mcp') return { coverage: 'mcp_only' };
-  throw invalid('The surface is mcp, or nothing.');
+  if (surface === 'wrap') return { coverage: 'wrapped' };
+  throw invalid('The surface is mcp, wrap, or nothing.');
+}
+
+/** SECURITY: T-36, T-49 — wrapped is what is in the box: of whoever starts it, starting it is all that counts as that. */
+function onlyWrapping(run: Run): Run {
+  return {
+    ...run,
+    call(proposed) {
+      if (proposed.tool !== AGENT_RUN) throw invalid('In a run of palyra wrap only the agent is started from outside.');
+      return run.call(proposed);
+    },
+  };
 }
 
 /** A call that nobody will ask for again still has a name, by which it is told. */

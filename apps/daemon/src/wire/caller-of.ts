@@ -3,7 +3,7 @@ import { parseActor } from '@palyra/journal';
 import type { AuthenticatedPeer } from '../interceptors/peer-context.ts';
 
 /** SECURITY: T-36, T-41 — all of it from the credential and from what palyrad knows of itself. */
-export function callerOf(peer: AuthenticatedPeer, place: Pick<Caller, 'coverage' | 'separation'>): Caller {
+export function callerOf(peer: AuthenticatedPeer, place: Pick<Caller, 'coverage' | 'separation' | 'isBoxed'>): Caller {
   return {
     principal: principalOf(peer),
     actor: parseActor(peer.principal),

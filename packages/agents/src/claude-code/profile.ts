@@ -6,13 +6,15 @@ export const profile: AgentProfile = {
   program: 'claude',
   hosts: ['api.anthropic.com:443', 'console.anthropic.com:443', 'claude.ai:443', 'platform.claude.com:443'],
   state: {
-    writable: [
-      '.claude.json',
-      '.claude/.credentials.json',
-      '.claude/projects',
-      '.claude/todos',
-      '.claude/shell-snapshots',
+    writable: ['.claude/.credentials.json', '.claude/projects', '.claude/todos'],
+    copied: ['.claude.json'],
+    readOnly: [
+      '.claude/settings.json',
+      '.claude/settings.local.json',
+      '.claude/CLAUDE.md',
+      '.claude/agents',
+      '.claude/commands',
+      '.claude/skills',
     ],
-    readOnly: ['.claude/settings.json', '.claude/settings.local.json', '.claude/hooks', '.claude/CLAUDE.md'],
   },
 };

@@ -6,7 +6,8 @@ export const profile: AgentProfile = {
   program: 'cursor-agent',
   hosts: ['api2.cursor.sh:443', 'api3.cursor.sh:443', 'cursor.com:443', 'authenticator.cursor.sh:443'],
   state: {
-    writable: ['.config/cursor/auth.json', '.cursor/projects', '.cursor/chats'],
-    readOnly: ['.cursor/hooks.json', '.cursor/mcp.json', '.cursor/cli-config.json', '.cursor/rules'],
+    writable: ['.config/cursor/auth.json', '.cursor/chats'],
+    copied: ['.cursor/cli-config.json'],
+    readOnly: ['.cursor/hooks.json', '.cursor/mcp.json', '.cursor/rules'],
   },
 };

@@ -11,7 +11,8 @@ export const profile: AgentProfile = {
     'accounts.google.com:443',
   ],
   state: {
-    writable: ['.gemini/oauth_creds.json', '.gemini/google_accounts.json', '.gemini/tmp', '.gemini/installation_id'],
-    readOnly: ['.gemini/settings.json', '.gemini/GEMINI.md', '.gemini/extensions'],
+    writable: ['.gemini/oauth_creds.json', '.gemini/google_accounts.json', '.gemini/tmp'],
+    copied: ['.gemini/installation_id'],
+    readOnly: ['.gemini/settings.json', '.gemini/GEMINI.md'],
   },
 };

@@ -7,7 +7,8 @@ export const profile: AgentProfile = {
   program: 'goose',
   hosts: [],
   state: {
-    writable: ['.local/share/goose', '.local/state/goose'],
-    readOnly: ['.config/goose', '.agents/plugins'],
+    writable: ['.local/share/goose/sessions'],
+    copied: [],
+    readOnly: ['.config/goose'],
   },
 };

@@ -6,7 +6,8 @@ export const profile: AgentProfile = {
   program: 'opencode',
   hosts: ['opencode.ai:443', 'models.dev:443'],
   state: {
-    writable: ['.local/share/opencode', '.cache/opencode'],
+    writable: ['.local/share/opencode/auth.json', '.local/share/opencode/storage'],
+    copied: [],
     readOnly: ['.config/opencode'],
   },
 };

@@ -5,5 +5,9 @@ export const profile: AgentProfile = {
   title: 'VS Code',
   program: 'code',
   hosts: [],
-  state: { writable: [], readOnly: [] },
+  state: {
+    writable: [],
+    copied: [],
+    readOnly: [],
+  },
 };

@@ -1,3 +1,4 @@
+import { connect, type Socket } from 'node:net';
 import { Code, ConnectError, type Interceptor, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { clientClosed } from '../client-error.ts';
@@ -5,11 +6,17 @@ import { clientTls, type TlsFiles } from './client-tls.ts';
 import { translateError } from './translate-error.ts';
 
 /** Where palyrad is and how to prove who we are: a certificate with its key, or a token. */
-export interface Endpoint {
-  readonly address: string;
-  readonly tls: Pick<TlsFiles, 'ca'> & Partial<TlsFiles>;
-  readonly token?: string;
-}
+export type Endpoint =
+  | {
+      readonly address: string;
+      readonly tls: Pick<TlsFiles, 'ca'> & Partial<TlsFiles>;
+      readonly token?: string;
+    }
+  /** In a box of Palyra's: the listener there is palyrad's own, and who comes in by it is known by that. */
+  | { readonly listener: string };
+
+/** Said first, to the listener of a box; what follows is for palyrad. As `packages/egress/src/wire/door.ts` has it. */
+const DOOR_WORD = 'PALYRA1\n';
 
 /** One connection to palyrad at a time; a new one when it is lost, to wherever palyrad is by then. */
 export interface Channel {
@@ -66,10 +73,16 @@ export function openChannel(find: () => Endpoint): Channel {
   };
 }
 
-function dial({ address, tls, token }: Endpoint): Connection {
-  const baseUrl = `https://${address}`;
+function dial(endpoint: Endpoint): Connection {
+  const isBoxed = 'listener' in endpoint;
+  const baseUrl = isBoxed ? `http://${endpoint.listener}` : `https://${endpoint.address}`;
+  const token = isBoxed ? undefined : endpoint.token;
   // A dead peer is noticed by its silence.
-  const manager = new Http2SessionManager(baseUrl, { pingIntervalMs: PING_EVERY_MS }, clientTls(tls));
+  const manager = new Http2SessionManager(
+    baseUrl,
+    { pingIntervalMs: PING_EVERY_MS },
+    isBoxed ? { createConnection: (authority: URL) => knock(authority) } : clientTls(endpoint.tls),
+  );
   // At once: the manager calls itself closed until somebody asks it to connect. It keeps the error for the request that meets it.
   void manager.connect();
   const transport = createConnectTransport({
@@ -83,6 +96,12 @@ function dial({ address, tls, token }: Endpoint): Connection {
     interceptors: token === undefined ? [] : [presenting(token)],
   });
   return { manager, transport };
+}
+
+function knock({ hostname, port }: URL): Socket {
+  const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+  socket.write(DOOR_WORD);
+  return socket;
 }
 
 function presenting(token: string): Interceptor {

@@ -24,6 +24,8 @@ export interface CallSession {
   ask(target: Target, line: Pick<Line, 'onGone'>): Promise<AskAnswer | undefined>;
   /** Whether somebody is being asked on its behalf: then it is not idle. */
   isHeld(line: object): boolean;
+  /** Nothing of it is idle, however long it waits. */
+  hold(line: Line): void;
   /** Headers that belong on a request for this target. Throws when nobody could tell. */
   credential(target: Target): Promise<HeaderPairs>;
   /** Ends every connection. */
@@ -94,6 +96,10 @@ export function createCallSession(order: CallOrder, link: SessionLink): CallSess
       }
     },
     isHeld: (line) => held.has(line),
+    hold(line) {
+      held.add(line);
+      line.onClosed(() => held.delete(line));
+    },
     credential: async (target) => (order.hasCredentials ? link.credential(target) : []),
     close() {
       if (isClosed) return;

@@ -3,12 +3,14 @@ import { denial } from '../denial.ts';
 import type { AskAnswer } from '../egress-call.ts';
 import { EgressError } from '../egress-error.ts';
 import type { Target } from '../hosts/target.ts';
+import { isDoor } from '../wire/door.ts';
 import { bytesFrame, type Frame, jsonFrame, PIECE_BYTES } from '../wire/frames.ts';
 import type { CallOrder, FromProxy, HeaderPairs, ToProxy } from '../wire/messages.ts';
 import { type CallSession, createCallSession } from './call-session.ts';
 import { fetchUrl } from './fetch-url.ts';
 import { createPendingAnswers } from './pending-answers.ts';
 import { type ConnectionDeps, serveConnection } from './serve-connection.ts';
+import { createDoors } from './serve-door.ts';
 
 /** The proxy behind its wire: orders in, news out, listeners from the side. */
 export interface ProxyServer {
@@ -42,6 +44,7 @@ export function createProxyServer(deps: ProxyServerDeps): ProxyServer {
   const credentials = createPendingAnswers<HeaderPairs>();
   const fetches = new Map<number, Fetching>();
   const say = (message: FromProxy): void => deps.send(jsonFrame(message));
+  const doors = createDoors({ send: deps.send, say });
 
   function open(order: CallOrder): void {
     const { label } = order;
@@ -128,6 +131,11 @@ export function createProxyServer(deps: ProxyServerDeps): ProxyServer {
         return;
       case 'abort':
         fetches.get(message.id)?.abort.abort();
+        return;
+      case 'door_taken':
+      case 'door_end':
+      case 'door_closed':
+        doors.hear(message);
     }
   }
 
@@ -153,6 +161,7 @@ export function createProxyServer(deps: ProxyServerDeps): ProxyServer {
   return {
     hear(frame) {
       if (frame.kind === 'json') hearMessage(frame.value as ToProxy);
+      else if (isDoor(frame.id)) doors.hearBytes(frame.id, frame.bytes);
       else hearBytes(frame.id, frame.bytes);
     },
     takeListener(label, server) {
@@ -163,7 +172,7 @@ export function createProxyServer(deps: ProxyServerDeps): ProxyServer {
         return;
       }
       call.listeners.add(server);
-      server.on('connection', (socket: Socket) => void serveConnection(socket, call.session, deps));
+      server.on('connection', (socket: Socket) => void serveConnection(socket, call.session, { ...deps, doors }));
     },
     close() {
       for (const label of calls.keys()) close(label);

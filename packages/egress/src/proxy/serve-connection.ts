@@ -6,11 +6,14 @@ import { CutShort } from './http-body.ts';
 import { createLine, type Line } from './line.ts';
 import type { ReachDeps } from './reach-host.ts';
 import { refusalResponse } from './refusal.ts';
+import { type Doors, saysDoorWord } from './serve-door.ts';
 import { serveHttp } from './serve-http.ts';
 import { serveSocks5 } from './serve-socks5.ts';
 import { serveTunnel } from './serve-tunnel.ts';
 
 export interface ConnectionDeps extends ReachDeps {
+  /** Absent: nobody is put through to palyrad itself. */
+  readonly doors?: Pick<Doors, 'serve'>;
   /** A connection ended by a fault of ours. */
   onFault(error: unknown): void;
 }
@@ -41,7 +44,14 @@ export async function serveConnection(socket: Socket, session: CallSession, deps
   }
 }
 
-async function serveProtocol(client: Line, session: CallSession, deps: ReachDeps): Promise<void> {
+async function serveProtocol(client: Line, session: CallSession, deps: ConnectionDeps): Promise<void> {
+  // SECURITY: T-22, T-36 — only of a call that has one: which call it is, its listener says, and nothing that is sent.
+  if (session.order.hasDoor && deps.doors !== undefined && (await saysDoorWord(client))) {
+    // A hook waits for a human as long as the human takes.
+    session.hold(client);
+    deps.doors.serve(client, session.order.label);
+    return;
+  }
   const first = await client.read();
   if (first === undefined) {
     client.destroy();

@@ -17,7 +17,18 @@ export interface CallOrder {
   readonly authorities: readonly string[];
   readonly asks: boolean;
   readonly hasCredentials: boolean;
+  /** Whether who says the word for it is put through to palyrad itself. */
+  readonly hasDoor: boolean;
 }
+
+/** What is said of one connection that goes to palyrad itself, in either direction; its bytes are frames of bytes. */
+export type DoorNews =
+  /** So many bytes were taken, and so many more may come. */
+  | { readonly say: 'door_taken'; readonly id: number; readonly bytes: number }
+  /** Nothing more comes from here. */
+  | { readonly say: 'door_end'; readonly id: number }
+  /** It is gone. */
+  | { readonly say: 'door_closed'; readonly id: number };
 
 export interface FetchOrder {
   readonly url: string;
@@ -37,7 +48,8 @@ export type ToProxy =
   | { readonly say: 'answer'; readonly id: number; readonly answer: AskAnswer }
   | { readonly say: 'credential'; readonly id: number; readonly headers: HeaderPairs | 'none' | 'failed' }
   | { readonly say: 'fetch'; readonly id: number; readonly label: string; readonly request: FetchOrder }
-  | { readonly say: 'abort'; readonly id: number };
+  | { readonly say: 'abort'; readonly id: number }
+  | DoorNews;
 
 export type FetchEnd =
   | {
@@ -57,7 +69,9 @@ export type FromProxy =
   | { readonly say: 'withdraw'; readonly id: number }
   | { readonly say: 'credential'; readonly id: number; readonly label: string; readonly target: Target }
   | { readonly say: 'attempt'; readonly label: string; readonly attempt: ConnectionAttempt }
-  | { readonly say: 'fetched'; readonly id: number; readonly end: FetchEnd };
+  | { readonly say: 'fetched'; readonly id: number; readonly end: FetchEnd }
+  | { readonly say: 'door'; readonly id: number; readonly label: string }
+  | DoorNews;
 
 /**
  * The proxy reads what strangers send, so what it says is looked at before it is believed.
@@ -75,6 +89,12 @@ export function readFromProxy(value: unknown): FromProxy | undefined {
     case 'ask':
     case 'credential':
       return isLabelled(value) && isNumbered(value) && isTarget(value['target']) ? (value as FromProxy) : undefined;
+    case 'door':
+      return isLabelled(value) && isNumbered(value) ? (value as FromProxy) : undefined;
+    case 'door_taken':
+      return isNumbered(value) && isCount(value['bytes']) ? (value as FromProxy) : undefined;
+    case 'door_end':
+    case 'door_closed':
     case 'withdraw':
       return isNumbered(value) ? (value as FromProxy) : undefined;
     case 'attempt':

@@ -1,4 +1,5 @@
 import type { Clock } from '@palyra/primitives';
+import { type AgentRunDeps, createAgentRun } from '../tools/agent-run.ts';
 import { createEcho } from '../tools/echo.ts';
 import { createFileToolDefinitions, type FileToolDeps } from '../tools/file-tools.ts';
 import { createHttpFetch, type HttpFetchDeps } from '../tools/http-fetch.ts';
@@ -14,6 +15,8 @@ export interface BuiltinToolDeps extends Omit<ProcessRunDeps, 'egress'>, FileToo
   readonly egress?: NonNullable<ProcessRunDeps['egress']> & NonNullable<HttpFetchDeps['egress']>;
   /** Absent: there is no palyra.wasm.run. */
   readonly wasm?: WasmTools;
+  /** Absent: no agent can be wrapped. */
+  readonly agents?: Pick<AgentRunDeps, 'outfitFor' | 'programsOf' | 'openSession'>;
 }
 
 /** Every tool that comes with Palyra. */
@@ -25,6 +28,7 @@ export function createBuiltinTools(deps: BuiltinToolDeps): readonly Tool[] {
     ...createFileToolDefinitions(deps),
     createProcessRun(deps),
     createHttpFetch(deps),
+    ...(deps.agents === undefined ? [] : [createAgentRun({ ...deps, ...deps.agents })]),
     ...wasm,
   ];
 }

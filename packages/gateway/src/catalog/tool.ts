@@ -38,6 +38,8 @@ export interface CallPlace {
   readonly timeoutMs: number;
   /** How much of the agent passes through here; nothing is claimed of one where that is not said. */
   readonly coverage?: Caller['coverage'];
+  /** Who asks is in a box itself. */
+  readonly isBoxed?: true;
 }
 
 /** One tool of the catalogue. */
@@ -45,6 +47,8 @@ export interface Tool {
   readonly metadata: ToolMetadata;
   /** An agent's own tool: the agent does it, and reports. It waits for nobody, and nobody waits for it. */
   readonly isDelegated?: true;
+  /** A whole session: it lasts as long as whoever began it wants, and other calls of the run are made while it does. */
+  readonly isSession?: true;
   /** Checks the input and says exactly what would be done. Nothing runs and nothing changes; does not throw. */
   plan(input: JsonObject, place: CallPlace): Promise<ToolPlan | ToolRefusal>;
   /** Does it. Everything that can happen is a result; what it throws is attested as a fault of the tool. */

@@ -26,7 +26,12 @@ export interface CallNetworkDeps {
 /** Whose way out it is, and who is asked about what it did not name. */
 export interface NetworkedCall {
   readonly call: CredentialedCall;
-  readonly context: Pick<ExecuteContext, 'connect'>;
+  readonly context: NetworkContext;
+}
+
+export interface NetworkContext extends Pick<ExecuteContext, 'connect'> {
+  /** Who answers where the call asks for palyrad itself. */
+  readonly door?: NonNullable<EgressCall['door']>;
 }
 
 /** Refused when the call wishes for a network and there is no way out. One that does not runs offline, which is less. */
@@ -54,7 +59,7 @@ export function wantsWayOut({ isProxied, isWished, unlisted }: ProcessNetwork, {
 
 async function openWayOut(
   network: ProcessNetwork,
-  { call: { id, run, toolName }, context: { connect } }: NetworkedCall,
+  { call: { id, run, toolName }, context: { connect, door } }: NetworkedCall,
   deps: CallNetworkDeps,
 ): Promise<OpenedEgress<Gate> | undefined> {
   if (!wantsWayOut(network, deps)) return undefined;
@@ -63,6 +68,7 @@ async function openWayOut(
     rules: network.rules,
     ...(network.unlisted === 'ask' && connect !== undefined ? { ask: connect } : {}),
     ...(await credentialsOf({ id, run, toolName }, deps.credentials)),
+    ...(door === undefined ? {} : { door }),
   });
   // One that died is noticed by whoever wants it next: then there is another.
   return deps.egress?.open(call).catch((thrown: unknown) => {
@@ -86,7 +92,7 @@ function refusal(thrown: unknown): ToolRefusal {
 /** What every call has of the operator's. */
 export function egressCall(
   { privateRanges, pinned, authorities, limits }: OperatorNetwork,
-  call: Pick<EgressCall, 'mode' | 'rules' | 'ask' | 'onAttempt' | 'terminate' | 'credential'>,
+  call: Pick<EgressCall, 'mode' | 'rules' | 'ask' | 'onAttempt' | 'terminate' | 'credential' | 'door'>,
 ): EgressCall {
   return { label: randomBytes(24).toString('base64url'), privateRanges, pinned, authorities, limits, ...call };
 }

@@ -27,6 +27,8 @@ export interface RunRequest {
 export interface Runs {
   start(caller: Caller, request: RunRequest): Promise<Run>;
   resume(caller: Caller, id: RunId): Promise<Run>;
+  /** For an agent in the box that a call of the run is. Throws `gateway.run_not_found`, `gateway.run_ended`. */
+  enter(caller: Caller & { readonly isBoxed: true }, id: RunId): Promise<Run>;
   /** For operators: whose it is was looked at by whoever asks. Throws `gateway.run_not_found`, `gateway.run_ended`. */
   adopt(id: RunId): Promise<AdoptedRun>;
   /** Whoever owns it, also when nobody came back to it since the last start. */
@@ -134,6 +136,12 @@ export function createRuns(deps: RunsDeps): Runs {
       if (row.state === 'ended') throw new GatewayError('gateway.run_ended', 'The run is over.');
       // SECURITY: T-41 — as who is connected now: groups, coverage and channel of before may not hold any more.
       return (await reopened(row)).as({ ...caller, ...keptCoverage(caller, row) });
+    },
+    async enter(caller, id) {
+      const run = open.get(id);
+      // SECURITY: T-41 — only while a call of it is running here, and that is the box.
+      if (run === undefined) throw new GatewayError('gateway.run_not_found', 'There is no such run here.');
+      return run.as(caller);
     },
     async adopt(id) {
       await listen();

@@ -50,6 +50,7 @@ export function createAdmit({ catalog }: AdmitDeps): ToolCallSteps['admit'] {
       workspace: run.workspace.root,
       timeoutMs: run.config.executionTimeoutMs,
       coverage: run.caller.coverage,
+      ...(run.caller.isBoxed === true ? { isBoxed: true as const } : {}),
     };
     const plan = await tool.plan(input.value, place).catch((fault: unknown) => refusedByFault(fault));
     if (plan.kind === 'planned') return { kind: 'passed', call: { ...call, tool, plan, reservation } };

@@ -16,6 +16,7 @@ export function createExecute({ clock, connections }: ExecuteDeps): (call: Permi
     consume(call);
     const { run, proposed } = call;
     const timer = new AbortController();
+    if (call.tool.isSession === true) timer.abort('none');
     const late = clock
       .sleep(run.config.executionTimeoutMs, timer.signal)
       .then(() => true)

@@ -15,6 +15,8 @@ export interface Caller {
   readonly channel?: string;
   readonly coverage: PolicyRequest['context']['coverage'];
   readonly separation: PolicyRequest['context']['separation'];
+  /** It asks from inside a box of ours: the listener that it came in by is its credential. */
+  readonly isBoxed?: true;
 }
 
 /** One call as an agent proposes it. */

@@ -59,5 +59,7 @@ function inTurn(call: PermittedCall, act: () => Promise<CallEnd>): Promise<CallE
   if (call.tool.isDelegated === true) return act();
   // Its program puts an agent's own commands in order: one in its background serves pages until it is stopped.
   if (call.proposed.collected !== undefined) return act();
+  // A session makes calls in its own run: whoever waited for it would keep it from ending.
+  if (call.tool.isSession === true) return act();
   return call.turns.take(call.tool.metadata.isParallel ? 'shared' : 'alone', act);
 }

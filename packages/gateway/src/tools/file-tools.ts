@@ -12,6 +12,7 @@ import { GatewayError } from '../gateway-error.ts';
 import { REACHES_NOTHING } from './built-in-plan.ts';
 import type { ChangeLog } from './change-log.ts';
 import { asRefusal, fileResultOf } from './file-result.ts';
+import { protectedInBox } from './protected-in-box.ts';
 import { showWrite } from './show-write.ts';
 import { timeIsOver } from './time-is-over.ts';
 import { unseenMoves } from './unseen-moves.ts';
@@ -55,6 +56,7 @@ function define(tool: FileTool, deps: FileToolDeps): Tool {
         tool.name === 'palyra.fs.apply_patch' ? unseenMoves((input as unknown as PatchInput).patch, inspected) : [];
       if (unseen.length > 0) return refuseUnseen(unseen);
       const opened = inspected.protectedFiles.flatMap(({ path, reason }) => (reason === 'protected' ? [path] : []));
+      if (opened.length > 0 && place.isBoxed === true) return protectedInBox();
       const box = boxFor(profileFor(workspace), { kind: 'run', tool: tool.name, input }, opened);
       return planOf({ tool, input, place, inspected, profile: planWorkerLaunch(box)?.profile ?? box });
     },

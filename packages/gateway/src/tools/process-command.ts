@@ -108,6 +108,16 @@ export interface ProcessCommand {
   /** Whoever is attached feeds it. */
   readonly isAttachable: boolean;
   readonly network: ProcessNetwork;
+  /** Of one that is more than a command; what is more is said in its arguments. */
+  readonly session?: ProcessSession;
+}
+
+export interface ProcessSession {
+  /** `host:port` that are its own, and nobody else's. */
+  readonly clientHosts: readonly string[];
+  /** Of what the profile shows: its program, and ours. They count as toolchains. */
+  readonly programs: readonly string[];
+  readonly about: JsonObject;
 }
 
 /** What the operator lets commands of a workspace do. */

@@ -20,7 +20,7 @@ export function enforcedBy({ process, planned, registryHosts }: FactsQuestion): 
   const { profile, network } = process;
   const { hosts, mode, privateHosts } = network;
   const outside = [...profile.readOnlyPaths, ...profile.writablePaths].filter(
-    (path) => !isAtOrBelow(path, profile.workspace.root),
+    (path) => !isAtOrBelow(path, profile.workspace.root) && process.session?.programs.includes(path) !== true,
   );
   return {
     ...REACHES_NOTHING,
@@ -29,6 +29,7 @@ export function enforcedBy({ process, planned, registryHosts }: FactsQuestion): 
     ...rootsOf(process, planned),
     hosts,
     registryHosts: hosts.filter((host) => registryHosts.includes(host)),
+    clientHosts: hosts.filter((host) => process.session?.clientHosts.includes(host) === true),
     privateHosts,
     outsidePaths: [...new Set(outside.map(withoutSlash))],
     protectedPaths: [...new Set((profile.protection?.lifted ?? []).map(withoutSlash))],

@@ -1,4 +1,4 @@
-import { checkPreflight, formatHostRule } from '@palyra/egress';
+import { checkPreflight, type EgressCall, formatHostRule } from '@palyra/egress';
 import {
   type Clock,
   canonicalJson,
@@ -8,11 +8,12 @@ import {
   sha256OfJson,
 } from '@palyra/primitives';
 import type { Binding, Limits, Refusal, RunOptions, Sandbox, SandboxProfile } from '@palyra/sandbox';
-import type { BoundCall, Tool, ToolMetadata, ToolPlan, ToolRefusal, ToolResult } from '../catalog/tool.ts';
+import type { BoundCall, CallPlace, Tool, ToolMetadata, ToolPlan, ToolRefusal, ToolResult } from '../catalog/tool.ts';
 import type { BindCredentials } from '../connections/bound-credentials.ts';
 import { type CallNetworkDeps, openCallNetwork, wantsWayOut } from '../connections/call-network.ts';
 import { DEFAULT_OPERATOR_NETWORK, type OperatorNetwork } from '../connections/operator-network.ts';
 import type { Redactor } from '../redact/create-redactor.ts';
+import type { PermittedCall } from '../tool-call/permitted-call.ts';
 import { type AttachedFeed, feedAttached } from './attached-input.ts';
 import { commandOf, PROCESS_INPUT, type ProcessCommand, type ProcessInput } from './process-command.ts';
 import { declaredBy, enforcedBy } from './process-facts.ts';
@@ -47,6 +48,25 @@ const METADATA: ToolMetadata = {
   isHidden: false,
 };
 
+/** One kind of tool that runs a program: what is added to the command, and what it gets while it runs. */
+export interface CommandKind {
+  readonly metadata: ToolMetadata;
+  /** The command that is looked at, decided and run, from the one that was asked for. */
+  fit(process: ProcessCommand, asked: AskedCommand): ProcessCommand | ToolRefusal;
+  /** Of a session: whoever answers where it asks for palyrad itself. Closed when it is over. */
+  openSession?(call: PermittedCall): Promise<OpenedSession>;
+}
+
+export interface AskedCommand {
+  readonly input: JsonObject;
+  readonly place: CallPlace;
+}
+
+export interface OpenedSession {
+  door: NonNullable<EgressCall['door']>;
+  close(): Promise<void>;
+}
+
 interface Prepared {
   readonly process: ProcessCommand;
   /** Made when somebody must look at it. Refused: then it runs only where nobody has to. */
@@ -54,13 +74,20 @@ interface Prepared {
 }
 
 export function createProcessRun(deps: ProcessRunDeps): Tool {
+  return createCommandTool(deps, { metadata: METADATA, fit: (process) => process });
+}
+
+export function createCommandTool(deps: ProcessRunDeps, kind: CommandKind): Tool {
   const { sandbox, profileFor, redact, clock, network: operator = DEFAULT_OPERATOR_NETWORK } = deps;
   const wayOut: CallNetworkDeps = { ...deps, operator };
   return {
-    metadata: METADATA,
+    metadata: kind.metadata,
+    ...(kind.openSession === undefined ? {} : { isSession: true as const }),
     async plan(input, place) {
       const operators = { profile: profileFor(place.workspace), network: operator };
-      const process = commandOf(input as unknown as ProcessInput, operators, place);
+      const asked = commandOf(input as unknown as ProcessInput, operators, place);
+      if (asked.kind === 'refused') return asked;
+      const process = kind.fit(asked, { input, place });
       if (process.kind === 'refused') return process;
       const unfit = refusePreflight(process);
       if (unfit !== undefined) return unfit;
@@ -72,21 +99,26 @@ export function createProcessRun(deps: ProcessRunDeps): Tool {
       const facts = { enforced, declared: declaredBy(process, planned), executor: planned.plan.executor };
       const binding: Prepared['binding'] = {};
       const bind = async () => {
+        if (process.session !== undefined) return NOTHING_BOUND;
         binding.made ??= sandbox.bind(command, profile, laidOut);
         return boundOf(await binding.made, process);
       };
-      return planOf({ process, binding }, { ...facts, bind });
+      return planOf(kind.metadata, { process, binding }, { ...facts, bind });
     },
     async execute(call, context) {
-      const { plan, needsBoundBytes } = call;
-      const { process, binding } = plan.prepared as Prepared;
+      const { process, binding } = call.plan.prepared as Prepared;
       // SECURITY: T-04 — what somebody looked at runs as these bytes or not at all.
-      const bound = needsBoundBytes ? await (binding.made ?? NOT_LOOKED_AT) : undefined;
+      const needsBytes = call.needsBoundBytes && process.session === undefined;
+      const bound = needsBytes ? await (binding.made ?? NOT_LOOKED_AT) : undefined;
       if (bound?.kind === 'refused') return asRefusal(bound);
       const output = toldOutput(context, { redact, clock, isTerminal: process.command.terminal !== undefined });
       const { attached, signal } = context;
       const feed = process.isAttachable && attached !== undefined ? feedAttached(attached, signal) : undefined;
-      const network = await openCallNetwork(process.network, { call, context }, wayOut);
+      await using session = new AsyncDisposableStack();
+      const opened = await kind.openSession?.(call);
+      if (opened !== undefined) session.defer(opened.close);
+      const around = { ...context, ...(opened === undefined ? {} : { door: opened.door }) };
+      const network = await openCallNetwork(process.network, { call, context: around }, wayOut);
       if (network.kind === 'refused') return network;
       const result = await sandbox
         .run(process.command, process.profile, {
@@ -96,6 +128,7 @@ export function createProcessRun(deps: ProcessRunDeps): Tool {
           ...network.options,
           // Without it a sandbox that waits already can take the command.
           ...(bound === undefined ? {} : { bound }),
+          ...(opened === undefined ? {} : { kept: 'none' as const }),
         })
         .finally(() => void network.end());
       feed?.stop();
@@ -141,7 +174,7 @@ function refusePreflight({ command, network }: ProcessCommand): ToolRefusal | un
 
 type PlanFacts = Pick<ToolPlan, 'enforced' | 'declared' | 'executor' | 'bind'>;
 
-function planOf(prepared: Prepared, facts: PlanFacts): ToolPlan {
+function planOf({ name }: ToolMetadata, prepared: Prepared, facts: PlanFacts): ToolPlan {
   const { process } = prepared;
   const { command, profile } = process;
   const { tier } = profile;
@@ -154,7 +187,7 @@ function planOf(prepared: Prepared, facts: PlanFacts): ToolPlan {
     capabilities: isOpen ? ['process_exec', 'network'] : ['process_exec'],
     ...facts,
     profile: profileDigest,
-    shown: shownOf(process),
+    shown: shownOf(name, process),
     cwd: command.cwd,
     limits: limitsOf(profile.limits),
     printed: {
@@ -171,7 +204,7 @@ function planOf(prepared: Prepared, facts: PlanFacts): ToolPlan {
 }
 
 /** Everything that the caller chose, with what it is when nothing was said. */
-function argumentsOf({ command, profile, stdin, isAttachable, network }: ProcessCommand): JsonValue {
+function argumentsOf({ command, profile, stdin, isAttachable, network, session }: ProcessCommand): JsonValue {
   return {
     argv: command.argv,
     cwd: command.cwd,
@@ -181,6 +214,7 @@ function argumentsOf({ command, profile, stdin, isAttachable, network }: Process
     unlisted: network.unlisted,
     environment: command.environment ?? {},
     timeout_ms: profile.limits.wallMs,
+    ...(session === undefined ? {} : { ...session.about, client_hosts: session.clientHosts }),
     ...(stdin === undefined ? {} : { stdin }),
     ...(isAttachable ? { stdin_open: true } : {}),
     ...(command.terminal === undefined ? {} : { terminal: { ...command.terminal } }),
@@ -205,14 +239,20 @@ function digestOf(process: ProcessCommand): Sha256Hex {
 }
 
 /** SECURITY: T-08 — a program that is fed, or set by variables, does more than its command line says: all of it is shown. */
-function shownOf(process: ProcessCommand): ToolPlan['shown'] {
+function shownOf(name: string, process: ProcessCommand): ToolPlan['shown'] {
   const { argv, environment = {} } = process.command;
   const isFed = process.stdin !== undefined || process.isAttachable;
   if (!isFed && Object.keys(environment).length === 0) return { kind: 'command', argv };
-  return { kind: 'call', name: METADATA.name, arguments: canonicalJson(argumentsOf(process)) };
+  return { kind: 'call', name, arguments: canonicalJson(argumentsOf(process)) };
 }
 
 const TYPED = 'What is typed into it while it runs is not bound: whoever is attached decides that later.';
+
+const NOTHING_BOUND: BoundCall = {
+  kind: 'bound',
+  bound: [],
+  notBound: [TYPED, 'The agent’s program is not bound: it is what is installed when it starts.'],
+};
 
 const NOT_HELD = 'Its hosts were looked at before it starts; nothing holds it to them while it runs.';
 

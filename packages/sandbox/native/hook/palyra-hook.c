@@ -1,4 +1,8 @@
-// palyra-hook CLIENT --home DIR --palyra PROGRAM [--patience SECONDS]
+// palyra-hook CLIENT --home DIR --palyra PROGRAM --patience SECONDS
+// palyra-hook CLIENT --listener 127.0.0.1:PORT --palyra PROGRAM --patience SECONDS
+//
+// The second form is for an agent in a box of Palyra's, where no home is to be seen: the listener there is palyrad's own, and
+// was opened before the agent's first instruction, so there is no key, and nobody else who could be at that port.
 //
 // What an agent runs before and after each of its tools: takes the agent's message from standard input to palyrad, and does
 // what palyrad answers. It decides nothing and understands nothing of the message. Whatever fails, is late, is too long or
@@ -92,6 +96,20 @@ static struct place find_palyrad(const char *home) {
   return place;
 }
 
+/* What a connection says first that wants palyrad itself (packages/egress/src/wire/door.ts). */
+static const char DOOR_WORD[] = "PALYRA1\n";
+
+static struct place listener_at(const char *address) {
+  static const char HOST[] = "127.0.0.1:";
+  struct place place = {0};
+  char *end = NULL;
+  unsigned long port = 0;
+  if (strncmp(address, HOST, sizeof HOST - 1) == 0) port = strtoul(address + sizeof HOST - 1, &end, 10);
+  if (end == NULL || *end != '\0' || port == 0 || port > 65535) block("its hook has a listener that is none", DOCTOR);
+  place.port = (uint16_t)port;
+  return place;
+}
+
 static int reach(const struct place *place) {
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(place->port) };
@@ -116,12 +134,13 @@ static bool write_all(int fd, const uint8_t *bytes, size_t length) {
 struct options {
   const char *client;
   const char *home;
+  const char *listener;
   const char *program;
   long patience;
 };
 
 static struct options read_options(int argc, char **argv) {
-  struct options options = { NULL, NULL, NULL, 0 };
+  struct options options = {0};
   for (int i = 1; i < argc; i++) {
     const char *word = argv[i];
     if (word[0] != '-' && options.client == NULL) {
@@ -131,11 +150,13 @@ static struct options read_options(int argc, char **argv) {
     if (i + 1 == argc) block("its hook is not set up as it should be", DOCTOR);
     const char *value = argv[++i];
     if (strcmp(word, "--home") == 0) options.home = value;
+    else if (strcmp(word, "--listener") == 0) options.listener = value;
     else if (strcmp(word, "--palyra") == 0) options.program = value;
     else if (strcmp(word, "--patience") == 0) options.patience = seconds_of(value);
     else block("its hook is not set up as it should be", DOCTOR);
   }
-  if (options.client == NULL || options.home == NULL || options.program == NULL || options.patience == 0)
+  int has_one_place = (options.home == NULL) != (options.listener == NULL);
+  if (options.client == NULL || !has_one_place || options.program == NULL || options.patience == 0)
     block("its hook is not set up as it should be", DOCTOR);
   return options;
 }
@@ -154,7 +175,7 @@ int main(int argc, char **argv) {
   alarm((unsigned)options.patience);
 
   struct bytes message = read_all(STDIN_FILENO, MOST_MESSAGE, "what the agent says is too long or cannot be read");
-  struct place place = find_palyrad(options.home);
+  struct place place = options.listener == NULL ? find_palyrad(options.home) : listener_at(options.listener);
   struct question question = {
     .client = options.client, .program = options.program, .message = message.at, .message_length = message.length,
   };
@@ -164,6 +185,7 @@ int main(int argc, char **argv) {
   if (asked == NULL) block("what the agent says does not fit", DOCTOR);
 
   int fd = reach(&place);
+  if (options.listener != NULL && !write_all(fd, (const uint8_t *)DOOR_WORD, sizeof DOOR_WORD - 1)) block("palyrad does not listen", UP);
   if (!write_all(fd, asked, length)) block("palyrad does not listen", UP);
   struct bytes said = read_all(fd, MOST_ANSWER, "palyrad's answer is too long");
   struct answer answer;

@@ -56,6 +56,7 @@ export function followRun(question: FollowedRun, options: RunOptions, open: (eac
       isHeard: onOutput !== undefined,
       isCancelled: signal?.aborted === true,
       ...(bound === undefined ? {} : { bound }),
+      ...(options.kept === undefined ? {} : { kept: options.kept }),
     };
     signal?.addEventListener('abort', cancel, { once: true });
     say(TO_HOST.run, encodeValue(asked));

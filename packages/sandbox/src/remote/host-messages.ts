@@ -76,6 +76,7 @@ export interface RunQuestion extends Omit<Question, 'wayOut'> {
   readonly bound?: Binding;
   /** The gate by the number of the question that opened it. */
   readonly wayOut?: NamedWayOut & Pick<WayOut, 'authority'>;
+  readonly kept?: 'none';
 }
 
 export interface HostFault {

@@ -88,7 +88,7 @@ interface RunContext {
 }
 
 function serveRun(sandbox: Sandbox, question: RunQuestion, { say, id, gate }: RunContext): ServedRun {
-  const { command, profile, hasInput, isHeard, isCancelled, bound, wayOut } = question;
+  const { command, profile, hasInput, isHeard, isCancelled, bound, wayOut, kept } = question;
   const abort = new AbortController();
   if (isCancelled) abort.abort();
   const input: PulledInput | undefined = hasInput ? createPulledInput(() => say(FROM_HOST.want, id)) : undefined;
@@ -109,6 +109,7 @@ function serveRun(sandbox: Sandbox, question: RunQuestion, { say, id, gate }: Ru
     ...(isHeard ? { onOutput } : {}),
     ...(input === undefined ? {} : { input: input.source }),
     ...(bound === undefined ? {} : { bound }),
+    ...(kept === undefined ? {} : { kept }),
     ...(wayOut === undefined || gate === undefined ? {} : { wayOut: { ...wayOut, gate } }),
   });
   return {

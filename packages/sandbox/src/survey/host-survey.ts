@@ -53,10 +53,21 @@ export interface HostSurvey {
   readonly landlock: LandlockPlan | undefined;
   /** Protected paths and directories above them, in the order of mounting; Tier C only. */
   readonly protection?: readonly ProtectionMount[];
+  /** What the profile puts into the box's home, of what is there. */
+  readonly home?: HomeSurvey;
   /** Processes and threads on the whole machine now: what a per-user limit must leave room for. */
   readonly tasksOnHost: number;
   /** Limits that the launcher is under itself and, without root, cannot raise. */
   readonly ceilings: Readonly<Partial<Record<RlimitName, number>>>;
+}
+
+/** Below the box's home, `path`; on the host, `source`. */
+export interface HomeSurvey {
+  readonly shown: readonly { readonly path: string; readonly source: string; readonly writable: boolean }[];
+  readonly files: readonly { readonly path: string; readonly bytes: Uint8Array }[];
+  readonly copied: readonly { readonly path: string; readonly bytes: Uint8Array }[];
+  /** Absolute. */
+  readonly settings: readonly { readonly path: string; readonly bytes: Uint8Array }[];
 }
 
 export type SystemRoot =

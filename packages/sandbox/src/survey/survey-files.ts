@@ -13,6 +13,8 @@ export interface SurveyFiles {
   list(path: string): readonly string[];
   /** Undefined also for what is longer than any file that a survey reads. */
   readText(path: string): string | undefined;
+  /** The same for a program's own state, which is longer. */
+  readBytes(path: string): Uint8Array | undefined;
 }
 
 export interface FileFacts {
@@ -24,6 +26,7 @@ export interface FileFacts {
 }
 
 const LONGEST_TEXT = 64 * 1024;
+const LONGEST_STATE = 8 * 1024 * 1024;
 const NOT_THERE = { throwIfNoEntry: false } as const;
 
 export const hostSurveyFiles: SurveyFiles = {
@@ -37,6 +40,11 @@ export const hostSurveyFiles: SurveyFiles = {
       const facts = statSync(path);
       // A fifo would wait for ever, and a device has no end.
       return facts.isFile() && facts.size <= LONGEST_TEXT ? readFileSync(path, 'utf8') : undefined;
+    }),
+  readBytes: (path) =>
+    attempt(() => {
+      const facts = lstatSync(path);
+      return facts.isFile() && facts.size <= LONGEST_STATE ? readFileSync(path) : undefined;
     }),
 };
 

@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { BOX_USER } from '../backends/bubblewrap/box-files.ts';
 import type { CgroupDriver } from '../cgroup/detect-cgroups.ts';
 import { jobNameOf } from '../cgroup/job-name.ts';
 import { planCgroups } from '../cgroup/plan-cgroups.ts';
@@ -11,6 +13,7 @@ import { findProgram } from './find-program.ts';
 import type { HostSurvey, SystemRoot } from './host-survey.ts';
 import type { DirectoryFiles } from './landlock-rules.ts';
 import { outOfReach } from './out-of-reach.ts';
+import { surveyHome } from './private-home.ts';
 import { resolveProfilePaths } from './profile-paths.ts';
 import { refuseTierB } from './refuse-tier-b.ts';
 import { rememberIdentities, rememberLandlock, rememberSurroundings, rememberWorkspaces } from './remembered.ts';
@@ -85,7 +88,15 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
       if (planned.kind === 'unsupported') return refused('sandbox.unsupported', planned.reason, planned.fix);
 
       const { root, gitDirectories } = workspace;
-      const shown = [root, ...gitDirectories, ...paths.readOnly, ...paths.writable, ...toolchains.readOnly];
+      const home = profile.home === undefined ? undefined : surveyHome({ home: profile.home, ...homesOf(deps) });
+      const shown = [
+        ...(home?.shown.map(({ source }) => source) ?? []),
+        root,
+        ...gitDirectories,
+        ...paths.readOnly,
+        ...paths.writable,
+        ...toolchains.readOnly,
+      ];
       const hidden = outOfReach(shown, identity, files);
       const landlock = profile.tier === 'B' ? landlockFor(profile, root) : undefined;
       const isWorkspaceHidden = hidden.has(root);
@@ -103,7 +114,14 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
           toolchains,
           masked: paths.masked,
           outOfReach: hidden,
-          bound: boundOf([root, ...gitDirectories, ...paths.readOnly, ...paths.writable], deps),
+          bound: [
+            ...boundOf([root, ...gitDirectories, ...paths.readOnly, ...paths.writable], deps),
+            ...(home?.shown ?? []).map(({ path, source }) => ({
+              path: join(BOX_USER.home, path),
+              identity: deps.directories.fileId(source) ?? 'gone',
+            })),
+          ],
+          ...(home === undefined ? {} : { home }),
           program,
           cgroups: { plans: planned.cgroups, facts: planned.facts, cpuCounter: planned.cpuCounter },
           landlock,
@@ -112,6 +130,10 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
       };
     },
   };
+}
+
+function homesOf({ operator, files }: SurveyDeps) {
+  return { operatorHome: operator.home, palyraHome: operator.palyraHome, files };
 }
 
 function boundOf(paths: readonly string[], { directories }: SurveyDeps): HostSurvey['bound'] {

@@ -59,6 +59,7 @@ function fakeFiles(tree: Tree, modes: Modes = {}): SurveyFiles {
         .toSorted();
     },
     readText: () => undefined,
+    readBytes: () => undefined,
   };
 }
 

@@ -112,6 +112,7 @@ describe('which directories are workspaces', () => {
       lstat: () => undefined,
       list: () => [],
       readText: () => undefined,
+      readBytes: () => undefined,
     };
     const inVar = { home: '/var/lib/ci', palyraHome: '/var/lib/ci/.palyra', files };
     expect(check('/var/lib/ci/job', inVar)).toMatchObject({ kind: 'ok' });

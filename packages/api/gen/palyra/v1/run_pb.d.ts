@@ -129,7 +129,8 @@ export declare type RunStart = Message<"palyra.v1.RunStart"> & {
   sessionId: string;
 
   /**
-   * `mcp` when the caller serves an agent's MCP client: recorded as the coverage `mcp_only`. Empty: `direct`.
+   * `mcp` when the caller serves an agent's MCP client: recorded as the coverage `mcp_only`. `wrap` for a run of a whole
+   * agent in a box: recorded as `wrapped`, and nothing but `palyra.agent.run` is proposed in it from outside. Empty: `direct`.
    *
    * @generated from field: string surface = 3;
    */

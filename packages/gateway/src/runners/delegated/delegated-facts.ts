@@ -31,9 +31,11 @@ export async function enforcedBy(
   const access = act === 'read' ? 'read' : 'write';
   const { workspace, coverage } = place;
   const located = await Promise.all(input.paths.map((path) => locate({ path, access, workspace })));
-  const base: Enforced = { ...REACHES_NOTHING, ...ofPaths(located, { access, workspace }) };
   // SECURITY: T-49 — only around a wrapped agent is there a box; a hook that is asked holds nobody to what it was told.
   const isBoxed = coverage === 'wrapped';
+  const reached = ofPaths(located, { access, workspace });
+  // Of what lies outside the workspace a box shows its own, or nothing: there is no leaving it by a path.
+  const base: Enforced = { ...REACHES_NOTHING, ...reached, ...(isBoxed ? { outsidePaths: [] } : {}) };
   switch (act) {
     case 'read':
     case 'write':

@@ -8,6 +8,7 @@ import {
   type ToolResult,
 } from '../../catalog/tool.ts';
 import type { ChangeLog } from '../../tools/change-log.ts';
+import { protectedInBox } from '../../tools/protected-in-box.ts';
 import type { ClientReports } from './client-report.ts';
 import { CAPABILITIES, DELEGATED_ACTS, type DelegatedAct, enforcedBy } from './delegated-facts.ts';
 import { DELEGATED_INPUT, type DelegatedInput } from './delegated-input.ts';
@@ -48,6 +49,8 @@ export function createDelegatedTools(deps: DelegatedToolDeps): readonly Tool[] {
         if (enforced === undefined) {
           return { kind: 'refused', code: 'gateway.invalid_input', message: 'It names no page.', fix: undefined };
         }
+        // SECURITY: T-02, T-15 — its box keeps such files as they are: a yes would be a yes to what is put back at the end.
+        if (enforced.tier === 'C' && act === 'write' && enforced.protectedPaths.length > 0) return protectedInBox();
         const prepared: Prepared = { paths: act === 'write' ? input.paths : [], place };
         return planOf(metadata, input, { enforced, wallMs: place.timeoutMs, prepared });
       },

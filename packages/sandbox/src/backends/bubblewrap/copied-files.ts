@@ -17,7 +17,7 @@ const FIRST_FILE_FD = 11;
 const NOTHING = new Uint8Array();
 
 /** Each comes over a descriptor of its own. */
-export function copiedFiles({ systemFiles, placed, trusted }: HostSurvey): readonly CopiedFile[] {
+export function copiedFiles({ systemFiles, placed, trusted, home }: HostSurvey): readonly CopiedFile[] {
   const own = BOX_FILES.map(({ path, text }) => ({ path, bytes: Buffer.from(text) }));
   const trust =
     trusted === undefined
@@ -30,6 +30,14 @@ export function copiedFiles({ systemFiles, placed, trusted }: HostSurvey): reado
   const copies = systemFiles.filter((each) => each.kind === 'copy');
   // SECURITY: T-04 — into the box's own root, which is read-only: a mount over a path of the workspace can be undone from outside.
   const bound = (placed?.files ?? []).map(({ at, bytes }) => ({ path: at, bytes, mode: '0555' }));
-  const all = [...own, ...copies, ...trust, ...over].map((each) => ({ mode: '0444', ...each }));
+  const all = [...own, ...copies, ...(home?.settings ?? []), ...trust, ...over].map((each) => ({
+    mode: '0444',
+    ...each,
+  }));
   return [...all, ...bound].map((each, at) => ({ fd: FIRST_FILE_FD + at, isOver: false, ...each }));
+}
+
+/** Behind those above. */
+export function firstFreeFd(survey: HostSurvey): number {
+  return FIRST_FILE_FD + copiedFiles(survey).length;
 }

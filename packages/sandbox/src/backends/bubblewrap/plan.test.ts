@@ -245,3 +245,43 @@ describe('the plan of a box', () => {
     expect(expected.bound).toContainEqual({ path: '/usr/bin/dash', identity: '1 9' });
   });
 });
+
+describe('a home that holds something', () => {
+  const home = {
+    shown: [
+      { path: '.agent/login', source: '/home/op/.agent/login', writable: true },
+      { path: '.rules', source: '/home/op/.rules', writable: false },
+    ],
+    copied: [{ path: '.agent/config', bytes: Buffer.from('{}') }],
+    files: [{ path: '.agent/hooks', bytes: Buffer.from('ours') }],
+    settings: [{ path: '/etc/agent/managed.json', bytes: Buffer.from('settled') }],
+  };
+
+  it('has its directories as mounts, so that nothing in them can be moved away', () => {
+    const { wrapper, expected, data } = plan({ home });
+    const text = wrapper?.join(' ') ?? '';
+    expect(text).toContain(
+      [
+        '--perms 0700 --size 1073741824 --tmpfs /home/palyra/.agent',
+        '--bind /home/op/.agent/login /home/palyra/.agent/login',
+        '--ro-bind /home/op/.rules /home/palyra/.rules',
+        '--perms 0600 --file 17 /home/palyra/.agent/config',
+        '--perms 0444 --ro-bind-data 18 /home/palyra/.agent/hooks',
+      ].join(' '),
+    );
+    expect(text).toContain('--perms 0444 --file 16 /etc/agent/managed.json');
+    expect(data.map(({ fd, bytes }) => [fd, Buffer.from(bytes).toString()]).slice(-3)).toEqual([
+      [16, 'settled'],
+      [17, '{}'],
+      [18, 'ours'],
+    ]);
+    expect(expected.mounts).toEqual(
+      expect.arrayContaining([
+        { at: '/home/palyra/.agent', writable: true, sizeBytes: DEFAULT_LIMITS.tmpfsBytes },
+        { at: '/home/palyra/.agent/login', writable: true },
+        { at: '/home/palyra/.rules', writable: false },
+        { at: '/home/palyra/.agent/hooks', writable: false },
+      ]),
+    );
+  });
+});

@@ -8,7 +8,9 @@ import type { HostSurvey } from '../../survey/host-survey.ts';
 import { authorityDefaults, proxyDefaults, proxyVariables, toolEnvironment } from '../../tool-environment.ts';
 import { toolRlimits } from '../../tool-rlimits.ts';
 import { BOX_USER } from './box-files.ts';
-import { type CopiedFile, copiedFiles } from './copied-files.ts';
+import { copiedFiles, firstFreeFd } from './copied-files.ts';
+import { homeData, homeMounts } from './home-mounts.ts';
+import { type Access, bind, file, fileOver, type HandOver, type PlannedMount, tmpfs } from './planned-mounts.ts';
 
 export const BUBBLEWRAP_EXECUTOR = 'sandbox_tier_c_linux_bubblewrap';
 
@@ -60,6 +62,7 @@ export function planBubblewrap(
     data: [
       { fd: SECCOMP_FD, bytes: seccompProgram({ arch: survey.arch, unixSockets: profile.unixSockets }) },
       ...copiedFiles(survey).map(({ fd, bytes }) => ({ fd, bytes })),
+      ...homeData(survey, firstFreeFd(survey)),
     ],
     filter: undefined,
     landlock: undefined,
@@ -117,11 +120,6 @@ const ISOLATION: readonly string[] = [
   String(SECCOMP_FD),
 ];
 
-interface PlannedMount {
-  readonly args: readonly string[];
-  readonly expected: readonly ExpectedMount[];
-}
-
 interface Layout {
   readonly mounts: readonly PlannedMount[];
   readonly staged: readonly StagedMount[];
@@ -141,6 +139,7 @@ function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
     tmpfs('/tmp', '1777', profile.limits),
     tmpfs(BOX_USER.home, '0700', profile.limits),
     ...files.filter(({ isOver }) => !isOver).map(file),
+    ...homeMounts(survey, { limits: profile.limits, handOver, firstFd: firstFreeFd(survey) }),
     ...(survey.placed?.links ?? []).map(({ at, target }) => ({ args: ['--symlink', target, at], expected: [] })),
     ...directories.map(({ path }) => bind(path, path, { writable: false })),
     ...files.filter(({ isOver }) => isOver).map(fileOver),
@@ -156,16 +155,6 @@ function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
     READ_ONLY_ROOT,
   ];
   return { mounts, staged: handOver.staged };
-}
-
-interface Access {
-  readonly writable: boolean;
-  readonly isWorkspace?: true;
-}
-
-interface HandOver {
-  (path: string, access: Access): string;
-  readonly staged: StagedMount[];
 }
 
 /** Where bubblewrap finds a path: at its own place, or, if the tool's user could not reach it, where root has put it. */
@@ -189,34 +178,10 @@ function systemRoot(root: HostSurvey['systemRoots'][number]): PlannedMount {
     : bind(root.path, root.path, { writable: false });
 }
 
-function bind(source: string, at: string, { writable }: { readonly writable: boolean }): PlannedMount {
-  return { args: [writable ? '--bind' : '--ro-bind', source, at], expected: [{ at, writable }] };
-}
-
 // SECURITY: T-15, T-44 — from the same source as what it lies in, which the tool's user can reach.
 function protect({ path, root, writable }: ProtectionMount, handOver: HandOver): PlannedMount {
   const source = `${handOver(root, { writable: true })}${path.slice(root.length)}`;
   return { ...bind(source, path, { writable }), expected: [{ at: path, writable, within: root }] };
-}
-
-function tmpfs(at: string, mode: string, { tmpfsBytes }: Limits): PlannedMount {
-  // SECURITY: T-17 — sized, or a tool fills the machine's memory with files.
-  return {
-    args: ['--perms', mode, '--size', String(tmpfsBytes), '--tmpfs', at],
-    expected: [{ at, writable: true, sizeBytes: tmpfsBytes }],
-  };
-}
-
-function file({ fd, path, mode }: CopiedFile): PlannedMount {
-  return { args: ['--perms', mode, '--file', String(fd), path], expected: [] };
-}
-
-/** SECURITY: T-24 — over the host's own file in this box's mount table alone; nobody outside sees it, and nothing stays of it. */
-function fileOver({ fd, path, mode }: CopiedFile): PlannedMount {
-  return {
-    args: ['--perms', mode, '--ro-bind-data', String(fd), path],
-    expected: [{ at: path, writable: false }],
-  };
 }
 
 const DEVICES = ['null', 'zero', 'full', 'random', 'urandom', 'tty'] as const;

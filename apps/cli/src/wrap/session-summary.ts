@@ -1,0 +1,121 @@
+import type { CallSummary, ToolCallResult } from '@palyra/client';
+import { describeError, visibleText } from '@palyra/primitives';
+import type { CommandContext } from '../command.ts';
+import type { Reached } from '../reach-daemon.ts';
+import type { Paint } from '../render/paint.ts';
+import { safeText } from '../render/safe-text.ts';
+import { verdictOf } from '../render/verdict.ts';
+import { readVerifyOptions } from '../verify-options.ts';
+import { verifyTarget } from '../verify-target.ts';
+import { type ChangedFiles, changedFiles } from './changed-files.ts';
+import type { AgentToWrap } from './choose-agent.ts';
+
+/** What a session came to. */
+export interface SessionSummary {
+  readonly run_id: string;
+  readonly session_id: string;
+  readonly profile: string;
+  readonly coverage: 'wrapped';
+  /** The wrap itself, as every call is told. */
+  readonly agent: ToolCallResult;
+  /** Of the agent's own, without the wrap. */
+  readonly calls: number;
+  readonly questions: number;
+  readonly refusals: number;
+  readonly changed_files: ChangedFiles;
+  readonly verification:
+    | { readonly verdict: 'sound'; readonly entries: number }
+    | { readonly verdict: 'broken' | 'not_run'; readonly why: string };
+  readonly undo: string;
+}
+
+export interface Session {
+  readonly run: string;
+  readonly agent: AgentToWrap;
+  readonly result: ToolCallResult;
+  readonly startedAt: number;
+  readonly reached: Reached;
+  readonly context: CommandContext;
+}
+
+export async function summarise(session: Session): Promise<SessionSummary> {
+  const { run: id, agent, result, startedAt, reached, context } = session;
+  const { run, calls } = await reached.client.runs.get(id);
+  const own = calls.filter(({ call_id: call }) => call !== result.call_id);
+  return {
+    run_id: id,
+    session_id: run.session_id,
+    profile: agent.profile,
+    coverage: 'wrapped',
+    agent: result,
+    calls: own.length,
+    // The one about the wrap itself, too.
+    questions: await askedAbout(calls, reached),
+    refusals: own.filter(({ outcome }) => outcome === 'refused').length,
+    changed_files: changedFiles(run.workspace_root, startedAt),
+    verification: await verification(context),
+    undo: `palyra undo ${id}`,
+  };
+}
+
+/** Palyrad keeps up with so many at once. */
+const AT_ONCE = 16;
+
+/** A question that was answered shows in the call's own page, and not in its last decision. */
+async function askedAbout(calls: readonly Pick<CallSummary, 'call_id'>[], { client }: Reached): Promise<number> {
+  let asked = 0;
+  for (let at = 0; at < calls.length; at += AT_ONCE) {
+    const pages = calls.slice(at, at + AT_ONCE).map(({ call_id: id }) => client.runs.getCall(id));
+    asked += (await Promise.all(pages)).filter(({ result }) => result.approval !== undefined).length;
+  }
+  return asked;
+}
+
+/** The whole journal of the home, offline, as anybody could. */
+async function verification(context: CommandContext): Promise<SessionSummary['verification']> {
+  try {
+    const input = await readVerifyOptions({}, context);
+    const verdict = await verdictOf(
+      await verifyTarget(undefined, input, { ...context, terminal: undefined }),
+      input.pins,
+    );
+    if (verdict.kind === 'sound') return { verdict: 'sound', entries: verdict.size };
+    return { verdict: 'broken', why: verdict.finding.why };
+  } catch (error) {
+    // As a service the journal is not this user's to read.
+    return { verdict: 'not_run', why: describeError(error).message };
+  }
+}
+
+const SHOWN = 8;
+
+export function renderSummary(summary: SessionSummary, paint: Paint): string {
+  const { calls, questions, refusals, changed_files: changed, verification: verified, undo, run_id: run } = summary;
+  const files = changed.paths.slice(0, SHOWN).map((path) => `    ${safeText(visibleText(path))}`);
+  const more = changed.count > files.length ? [`    … ${changed.count - files.length} more`] : [];
+  return `${[
+    '',
+    `${paint('title', 'palyra')}  ${counted(calls, 'call')}, ${counted(questions, 'question')}, ${counted(refusals, 'refusal')}`,
+    `  changed    ${counted(changed.count, 'file')}${changed.isWhole ? '' : ' or more'}`,
+    ...files,
+    ...more,
+    `  journal    ${verdictText(verified, paint)}`,
+    `  look       palyra log ${run.slice(-6)}`,
+    `  undo       ${undo.replace(run, run.slice(-6))}   (what Palyra’s file tools wrote)`,
+  ].join('\n')}\n`;
+}
+
+function verdictText(verified: SessionSummary['verification'], paint: Paint): string {
+  switch (verified.verdict) {
+    case 'sound':
+      return `${paint('fix', 'verified')}, ${verified.entries} entries`;
+    case 'broken':
+      return `${paint('error', 'BROKEN')}: ${safeText(verified.why)}`;
+    case 'not_run':
+      return `not verified here: ${safeText(verified.why)}`;
+  }
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,83 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { plainPaint } from '../render/paint.ts';
+import { createAgentScreen } from './agent-screen.ts';
+import { changedFiles } from './changed-files.ts';
+import { chooseAgent } from './choose-agent.ts';
+import { renderSummary, type SessionSummary } from './session-summary.ts';
+
+let place = '';
+beforeEach(() => {
+  place = realpathSync(mkdtempSync(join(tmpdir(), 'wrap-')));
+});
+afterEach(() => rmSync(place, { recursive: true }));
+
+describe('which agent it is', () => {
+  const choose = (argv: readonly string[], profile?: string) =>
+    chooseAgent(argv, { profile, variables: { PATH: `${place}/bin:relative` }, cwd: place });
+
+  test('is said by its program, which is found where it really is', () => {
+    mkdirSync(join(place, 'bin'));
+    writeFileSync(join(place, 'real.js'), '');
+    chmodSync(join(place, 'real.js'), 0o755);
+    symlinkSync(join(place, 'real.js'), join(place, 'bin/codex'));
+    expect(choose(['codex', '-x'])).toEqual({ profile: 'codex', title: 'Codex', argv: [join(place, 'real.js'), '-x'] });
+    expect(choose(['./real.js'])).toMatchObject({ profile: 'generic' });
+    expect(choose(['./real.js'], 'claude-code')).toMatchObject({ profile: 'claude-code' });
+  });
+
+  test('and one that there is not is our error', () => {
+    expect(() => choose(['codex'])).toThrow(expect.objectContaining({ code: 'cli.not_found' }));
+    expect(() => choose(['sh'], 'vscode')).toThrow(expect.objectContaining({ code: 'cli.invalid_option' }));
+  });
+});
+
+test('files that were changed since are found by the kernel’s clock, whatever their own time says', () => {
+  mkdirSync(join(place, 'deep/node_modules'), { recursive: true });
+  writeFileSync(join(place, 'deep/new.txt'), '');
+  utimesSync(join(place, 'deep/new.txt'), 1, 1);
+  writeFileSync(join(place, 'deep/node_modules/left-out.js'), '');
+  expect(changedFiles(place, 0)).toEqual({ count: 1, paths: ['deep/new.txt'], isWhole: true });
+  expect(changedFiles(place, Date.now() + 60_000)).toEqual({ count: 0, paths: [], isWhole: true });
+});
+
+test('a program that draws has its screen cleared around a question, one that writes lines has not', () => {
+  const screen = createAgentScreen();
+  expect(screen.begin()).toBe('\u0018\u001B[0m\u001B[?25h\r\n');
+  screen.saw(Buffer.from('text \u001B[?10'));
+  screen.saw(Buffer.from('49h drawing'));
+  expect(screen.begin()).toContain('\u001B[2J');
+  screen.saw(Buffer.from('\u001B[?1049l'));
+  expect(screen.end()).toBe('\r\n');
+});
+
+test('a session is told in a few lines, with nothing of an agent’s that could move the cursor', () => {
+  const summary = {
+    run_id: '01M7KGBXPZ3M0ENA7VGK51AWNV',
+    calls: 200,
+    questions: 1,
+    refusals: 0,
+    changed_files: { count: 9, paths: ['a\u001B[2J', ...'bcdefghi'.split('')], isWhole: true },
+    verification: { verdict: 'sound', entries: 1204 },
+    undo: 'palyra undo 01M7KGBXPZ3M0ENA7VGK51AWNV',
+  } as unknown as SessionSummary;
+  const text = renderSummary(summary, plainPaint);
+  expect(text).toContain('200 calls, 1 question, 0 refusals');
+  expect(text).toContain('… 1 more');
+  expect(text).toContain('verified, 1204 entries');
+  expect(text).toContain('palyra undo 51AWNV');
+  expect(text).not.toContain('\u001B');
+  const broken = { ...summary, verification: { verdict: 'broken', why: 'cut off' } } as SessionSummary;
+  expect(renderSummary(broken, plainPaint)).toContain('BROKEN: cut off');
+});

@@ -1,0 +1,58 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findClient } from '@palyra/agents';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { outfitFor } from './agent-outfits.ts';
+import { collectCommand } from './collect-command.ts';
+
+let userHome = '';
+beforeEach(() => {
+  userHome = mkdtempSync(join(tmpdir(), 'outfit-'));
+  mkdirSync(join(userHome, '.claude'));
+});
+afterEach(() => rmSync(userHome, { recursive: true }));
+
+const outfit = (name: string) => outfitFor(name, { userHome, approvalSeconds: 1800 });
+const settingsOf = () => outfit('claude-code')?.home.files.find(({ path }) => path === '.claude/settings.json')?.text;
+
+test('the hooks of a box ask by its listener, and wait longer than a human is asked', () => {
+  const { home, environment } = outfit('claude-code') ?? {};
+  const [managed] = home?.settings ?? [];
+  expect(managed?.path).toBe('/etc/claude-code/managed-settings.json');
+  expect(managed?.text).toMatch(
+    /palyra-hook claude-code --listener 127\.0\.0\.1:3128 --palyra \S+ --patience 1830 \|\| exit 2/,
+  );
+  expect(managed?.text).toContain('"timeout": 1860');
+  expect(environment).toEqual({ PALYRA_LISTENER: '127.0.0.1:3128' });
+});
+
+test('a profile that there is not has none, and any other program has nothing but the way to palyrad', () => {
+  expect(outfit('nobody')).toBeUndefined();
+  expect(outfit('generic')).toMatchObject({ hosts: [], home: { writable: [], readOnly: [], files: [], settings: [] } });
+});
+
+test('the user’s settings are shown without the hook that is for outside, and not at all when they cannot be read', () => {
+  expect(settingsOf()).toBeUndefined();
+  const place = join(userHome, '.claude/settings.json');
+  const [edit] = findClient('claude-code').install.edits({
+    hookCommand: '/opt/palyra-hook claude-code --home /x || exit 2',
+    timeoutSeconds: 60,
+    mcpCommand: ['palyra'],
+  });
+  writeFileSync(place, edit?.add('{"model":"mine"}') ?? '');
+  expect(JSON.parse(settingsOf() ?? '')).toEqual({ model: 'mine' });
+  writeFileSync(place, '{ // not JSON');
+  expect(settingsOf()).toBe('{}\n');
+  rmSync(place);
+  symlinkSync('/etc/passwd', place);
+  expect(settingsOf()).toBeUndefined();
+});
+
+test('in a box a command is collected by the listener, and nothing in the line has to be quoted', () => {
+  const home = { listener: '127.0.0.1:3128' };
+  const line = collectCommand('01ABC', { program: '/opt/palyra', home });
+  expect(line).toBe('env PALYRA_LISTENER=127.0.0.1:3128 /opt/palyra exec --call 01ABC');
+  expect(collectCommand('01ABC', { program: '/opt/a b', home })).toBeUndefined();
+  expect(collectCommand('01ABC', { program: '/opt/palyra', home: { listener: '$(evil)' } })).toBeUndefined();
+});

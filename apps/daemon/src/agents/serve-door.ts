@@ -1,0 +1,128 @@
+import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import { type ConnectRouter, createConnectRouter, createContextValues } from '@connectrpc/connect';
+import type { Config } from '@palyra/config';
+import type { Logger } from '@palyra/primitives';
+import type { createRequestGate } from '../interceptors/request-gate.ts';
+import { answer } from '../listeners/answer.ts';
+import { handleConnect } from '../listeners/handle-connect.ts';
+import type { ApiDeps } from '../listeners/serve-api.ts';
+import type { AgentSessions } from './agent-sessions.ts';
+import { HOOK_KEY_BYTES, HOOK_MAGIC } from './hook-frames.ts';
+import { answerHook } from './hook-listener.ts';
+import { countUnproven } from './unproven-bytes.ts';
+import type { Door } from './wrapped-sessions.ts';
+
+export interface DoorDeps {
+  readonly sessions: Pick<AgentSessions, 'answer'>;
+  readonly gate: ReturnType<typeof createRequestGate>;
+  readonly interceptors: ApiDeps['interceptors'];
+  register(router: ConnectRouter): void;
+  readonly limits: Config['limits'];
+  readonly logger: Logger;
+  /** Aborted when palyrad ends. */
+  readonly stopped: AbortSignal;
+}
+
+export interface OpenDoor {
+  readonly door: Door;
+  /** Hangs up on everybody. */
+  close(): void;
+}
+
+/**
+ * In a box nobody else can be at this port: it was taken before the agent's first instruction, and its socket is with us.
+ * So there is no key to keep, and the hook's frames are signed with none.
+ */
+const NO_KEY = Buffer.alloc(HOOK_KEY_BYTES);
+const HEADER_BYTES = 16 * 1024;
+const FIRST_WORD_MS = 10_000;
+const MOST_UNPROVEN = 64 * 1024 * 1024;
+const MOST_STRANGERS = 128;
+
+/** Hooks and calls of the API, on connections that an agent in a box makes. */
+export function openDoor(deps: DoorDeps): OpenDoor {
+  const open = new Set<Duplex>();
+  const unproven = countUnproven({ mostBytes: MOST_UNPROVEN, mostOpen: MOST_STRANGERS });
+  const { server, hangUp } = apiServer(deps);
+  const take = async (connection: Duplex): Promise<void> => {
+    const first = await firstBytes(connection);
+    if (first === undefined) return void connection.destroy();
+    connection.unshift(first);
+    if (first.subarray(0, HOOK_MAGIC.length).equals(HOOK_MAGIC)) {
+      await answerHook(connection, { key: NO_KEY, unproven }, deps);
+    } else server.emit('connection', connection);
+  };
+  return {
+    door(connection) {
+      open.add(connection);
+      connection.once('close', () => open.delete(connection));
+      connection.on('error', () => connection.destroy());
+      void take(connection).catch((error: unknown) => {
+        deps.logger.warn({ error }, 'A connection from a box could not be answered.');
+        connection.destroy();
+      });
+    },
+    close() {
+      hangUp();
+      for (const connection of open) connection.destroy();
+    },
+  };
+}
+
+function apiServer(deps: DoorDeps): { readonly server: Http2Server; hangUp(): void } {
+  const { limits, logger } = deps;
+  const router = createConnectRouter({
+    requestGate: deps.gate,
+    interceptors: [...deps.interceptors],
+    readMaxBytes: limits.message_bytes,
+    writeMaxBytes: limits.message_bytes,
+    acceptCompression: [],
+    shutdownSignal: deps.stopped,
+  });
+  deps.register(router);
+  const bodyMs = limits.request_seconds * 1000;
+  const serve = handleConnect({ router, logger, contextValues: () => createContextValues(), bodyMs });
+  const sessions = new Set<ServerHttp2Session>();
+  const server = createServer(
+    { settings: { maxConcurrentStreams: limits.streams_per_connection, maxHeaderListSize: HEADER_BYTES } },
+    (request, response) => {
+      if (!serve(request, response)) answer(response, { status: 404, text: 'There is nothing here.\n' });
+    },
+  );
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.once('close', () => sessions.delete(session));
+  });
+  server.on('sessionError', () => undefined);
+  return {
+    server,
+    hangUp() {
+      for (const session of sessions) session.destroy();
+    },
+  };
+}
+
+/** SECURITY: T-39 — who says nothing is not waited for. */
+function firstBytes(connection: Duplex): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => settle(undefined), FIRST_WORD_MS);
+    const settle = (bytes: Buffer | undefined) => {
+      clearTimeout(late);
+      connection.off('readable', look);
+      connection.off('close', gone);
+      resolve(bytes);
+    };
+    let held = Buffer.alloc(0);
+    const look = () => {
+      for (let bytes = connection.read() as Buffer | null; bytes !== null; bytes = connection.read() as Buffer | null) {
+        held = Buffer.concat([held, bytes]);
+      }
+      const isDecided = held.length >= HOOK_MAGIC.length || !HOOK_MAGIC.subarray(0, held.length).equals(held);
+      if (held.length > 0 && isDecided) settle(held);
+    };
+    const gone = () => settle(undefined);
+    connection.on('readable', look);
+    connection.once('close', gone);
+  });
+}
