@@ -187,8 +187,9 @@ async function compose(
     const inContext = { ...context, wayOut: run.named };
     binder.note(survey);
     if (run.bound !== undefined) return runBound(planned, run.bound, run);
-    // A terminal is made with the sandbox, and its size is the caller's; an authority is of one call.
-    const isOfItsOwn = command.terminal !== undefined || survey.trusted !== undefined;
+    // A terminal is made with the sandbox, and its size is the caller's; an authority is of one call. What is spoken with
+    // lives long, and nobody waits for it twice.
+    const isOfItsOwn = command.terminal !== undefined || survey.trusted !== undefined || run.onPipes !== undefined;
     if (pool === undefined || isOfItsOwn) return runJob(plan, run, inContext);
     const wayOut = run.named !== undefined;
     const use = pool.use(plan, (start) => protectedRuns.prepare(command, profile, { start, wayOut }));
