@@ -136,7 +136,8 @@ async function startTlsOrigin(house: CallAuthority): Promise<{ readonly port: nu
     { SNICallback: (name, done) => done(null, house.contextFor(name)) },
     (request, response) => {
       note('tls', request);
-      response.end('secure');
+      // As many servers of this world do when they are asked to.
+      response.end(request.method === 'TRACE' ? JSON.stringify(request.headers) : 'secure');
     },
   );
   server.listen(0, '127.0.0.1');
@@ -150,25 +151,40 @@ async function startTlsOrigin(house: CallAuthority): Promise<{ readonly port: nu
   };
 }
 
-/** What a tool that trusts `ca` gets from the host through the proxy. */
+/** What a tool that trusts `ca` gets from the host through the proxy: its first words, or why there is none. */
 async function secureGet(
   call: OpenedCall,
   port: number,
   { ca, host }: { readonly ca: string; readonly host?: string },
 ): Promise<string> {
+  const request = `GET / HTTP/1.1\r\nHost: ${host ?? `tls.test:${port}`}\r\nConnection: close\r\n\r\n`;
+  return (await secureTell(call, port, { ca, request })).replace(/^(HTTP.{8}).*/s, '$1');
+}
+
+interface SecureWords {
+  readonly ca: string;
+  readonly request: string;
+  readonly protocols?: string[];
+}
+
+async function secureTell(
+  call: OpenedCall,
+  port: number,
+  { ca, request, protocols = ['h2', 'http/1.1'] }: SecureWords,
+): Promise<string> {
   const raw = await call.dial();
   raw.write(`CONNECT tls.test:${port} HTTP/1.1\r\n\r\n`);
   await once(raw, 'data');
-  const socket = connectTls({ socket: raw, servername: 'tls.test', ca, ALPNProtocols: ['h2', 'http/1.1'] });
+  const socket = connectTls({ socket: raw, servername: 'tls.test', ca, ALPNProtocols: protocols });
   try {
     await once(socket, 'secureConnect');
   } catch (error) {
     return (error as NodeJS.ErrnoException).code ?? String(error);
   }
-  socket.write(`GET / HTTP/1.1\r\nHost: ${host ?? `tls.test:${port}`}\r\nConnection: close\r\n\r\n`);
-  const answer = await readAll(socket);
+  socket.write(request);
+  const answer = await readAll(socket).catch(String);
   raw.destroy();
-  return answer.slice(0, 12);
+  return answer;
 }
 
 test('TLS is ended for the hosts that say so, by an authority of this call, and begun anew to a host that proves itself', async () => {
@@ -198,5 +214,51 @@ test('TLS is ended for the hosts that say so, by an authority of this call, and 
   expect(await secureGet(plain, port, { ca: house.caPem })).toBe('HTTP/1.1 200');
   expect(seen).toEqual([`tls / ${SECRET} -`, 'tls / - -']);
   await plain.close();
+  close();
+});
+
+test('inside TLS that is ended a request has one meaning, one host, and nobody who says the credential back', async () => {
+  const house = createCallAuthority([parseHostRule('tls.test')], Date.now());
+  const { port, close } = await startTlsOrigin(house);
+  const rules = [parseHostRule(`tls.test:${port}`), parseHostRule(`other.test:${other.port}`)];
+  const call = await openCall(place, {
+    ...binding({ rules, privateRanges: [`127.0.0.1:${port}`, `127.0.0.1:${other.port}`] }),
+    terminate: [parseHostRule(`tls.test:${port}`)],
+    authorities: [house.caPem],
+  });
+  const ca = call.opened.caPem ?? '';
+  const host = `Host: tls.test:${port}\r\n`;
+  const first = `GET /first HTTP/1.1\r\n${host}\r\n`;
+  const tricks: readonly string[] = [
+    // The next one on the same connection, for another host, in each form.
+    `${first}GET / HTTP/1.1\r\nHost: other.test:${other.port}\r\n\r\n`,
+    `${first}GET http://other.test:${other.port}/ HTTP/1.1\r\nHost: other.test:${other.port}\r\n\r\n`,
+    `${first}CONNECT other.test:${other.port} HTTP/1.1\r\n\r\n`,
+    // One that hides a second in its body.
+    `POST /hidden HTTP/1.1\r\n${host}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /two HTTP/1.1\r\n\r\n`,
+    `POST /hidden HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`,
+    // One whose credential is to be taken out again by whoever is next.
+    `GET /hop HTTP/1.1\r\n${host}Connection: close, authorization\r\n\r\n`,
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    `TRACE /back HTTP/1.1\r\n${host}Connection: close\r\n\r\n`,
+    `trace /back HTTP/1.1\r\n${host}Connection: close\r\n\r\n`,
+  ];
+  for (const request of tricks) {
+    seen = [];
+    const answer = await secureTell(call, port, { ca, request });
+    expect(answer).toMatch(/HTTP\/1\.1 (?:400|501) /);
+    expect(answer).not.toContain('s3cr3t');
+    expect(seen).toEqual(request.startsWith(first) ? [`tls /first ${SECRET} -`] : []);
+  }
+  // Over plain HTTP the same; and where nothing is bound, it is the host's own affair.
+  seen = [];
+  const trace = (name: string, at: number) => `TRACE http://${name}:${at}/ HTTP/1.1\r\nHost: ${name}:${at}\r\n\r\n`;
+  const plain = await openCall(place, binding());
+  expect(await tell(plain, trace('bound.test', bound.port))).toMatch(/^HTTP\/1\.1 501/);
+  expect(await tell(plain, trace('other.test', other.port))).toMatch(/^HTTP\/1\.1 200/);
+  expect(seen).toEqual(['other / - -']);
+  // Who speaks HTTP/2 alone is not understood.
+  expect(await secureTell(call, port, { ca, request: '', protocols: ['h2'] })).toMatch(/ALERT|ECONNRESET|CLOSED/i);
+  await Promise.all([call.close(), plain.close()]);
   close();
 });

@@ -34,6 +34,6 @@ test('one that was not heard is not in it', async () => {
       throw new Error('Nobody listens.');
     },
   });
-  await expect(async () => emitted.onOutput('stdout', Buffer.from('x'))).rejects.toThrow();
+  await expect(async () => emitted.onOutput('stdout', Buffer.from('x'))).rejects.toThrow('Nobody listens.');
   expect(emitted.taken()).toBeUndefined();
 });

@@ -94,7 +94,7 @@ const PLANTED: readonly { readonly file: string; readonly right: string; readonl
   { file: 'request.c', right: 'SIGCONT, SIGTSTP}', wrong: 'SIGCONT, SIGSTOP}' },
   { file: 'request.c', right: "|| byte == '.';", wrong: "|| byte == '.' || byte == '\"';" },
   { file: 'request.c', right: 'item->length <= 4 + MAX_LABEL', wrong: 'item->length <= 5 + MAX_LABEL' },
-  { file: 'request.c', right: 'payload == OF_WORD && item.tag != ITEM_WAY_OUT', wrong: 'payload == OF_WORD' },
+  { file: 'request.c', right: 'payload == OF_WORD && !is_of_word(item.tag)', wrong: 'payload == OF_WORD' },
   {
     file: 'request.c',
     right: 'request->is_gate && !is_plain(request)',
@@ -144,6 +144,7 @@ function createRandom(seed: number): (below: number) => number {
 }
 
 const VICTIM = 1;
+const HANDED_OVER = 100;
 
 function mutatedRequest(random: (below: number) => number): Buffer {
   const { tool, identity } = barePlan(['/usr/bin/true']);
@@ -156,7 +157,7 @@ function mutatedRequest(random: (below: number) => number): Buffer {
 function mutatedWord(random: (below: number) => number): Buffer {
   const tool = random(3) === 0 ? undefined : { ...barePlan(['/usr/bin/true']).tool, stdin: random(2) === 0 };
   const wayOut = random(3) === 0 ? { gate: 2 + random(40), label: 'label' } : undefined;
-  return mutated(encodeWord({ tool, wayOut }), random);
+  return mutated(encodeWord({ tool, wayOut, handOver: random(3) === 0 }), random);
 }
 
 function mutated(bytes: Buffer, random: (below: number) => number): Buffer {
@@ -178,6 +179,19 @@ function sendOddFrame(launcher: RawLauncher, random: (below: number) => number):
   else launcher.send(TO_LAUNCHER.go, job, random(4) === 0 ? Buffer.alloc(0) : mutatedWord(random));
 }
 
+/** With input that has come before the word, and with everything said to it twice. */
+async function handOver(launcher: RawLauncher): Promise<void> {
+  launcher.send(TO_LAUNCHER.start, HANDED_OVER, encodeRequest(barePlan(['/bin/cat']), { stdin: true }));
+  await launcher.frame(({ kind, job }) => job === HANDED_OVER && kind === FROM_LAUNCHER.facts);
+  launcher.send(TO_LAUNCHER.stdin, HANDED_OVER, Buffer.from('early'));
+  for (let time = 0; time < 2; time += 1) {
+    launcher.send(TO_LAUNCHER.go, HANDED_OVER, encodeWord({ handOver: true }));
+    launcher.send(TO_LAUNCHER.stdin, HANDED_OVER, Buffer.from('late'));
+    launcher.send(TO_LAUNCHER.stdinEnd, HANDED_OVER);
+  }
+  await launcher.frame(({ kind, job }) => job === HANDED_OVER && kind === FROM_LAUNCHER.ended);
+}
+
 async function endVictim(launcher: RawLauncher): Promise<string> {
   launcher.send(TO_LAUNCHER.stdin, VICTIM, Buffer.from('and here is the end\n'));
   launcher.send(TO_LAUNCHER.stdinEnd, VICTIM);
@@ -189,16 +203,20 @@ async function endVictim(launcher: RawLauncher): Promise<string> {
 
 test(`${FRAMES} odd frames neither break the launcher nor disturb a job`, { timeout: PATIENCE_MS }, async () => {
   await using directory = await workDirectory();
-  await using launcher = await startRawLauncher([await sanitizedLauncher(directory.path)]);
+  await using launcher = await startRawLauncher([await sanitizedLauncher(directory.path)], { hands: 'free' });
   const credit = Buffer.from([255, 255, 255, 0]);
   launcher.send(TO_LAUNCHER.start, VICTIM, encodeRequest(barePlan(['/bin/cat']), { stdin: true }));
   launcher.send(TO_LAUNCHER.credit, VICTIM, credit);
   await launcher.frame(({ kind, job }) => job === VICTIM && kind === FROM_LAUNCHER.facts);
   launcher.send(TO_LAUNCHER.go, VICTIM);
 
+  await handOver(launcher);
+
   const random = createRandom(SEED);
   for (let sent = 0; sent < FRAMES; sent += 1) {
     sendOddFrame(launcher, random);
+    // Another word for one that runs: its pipes stay with the launcher.
+    if (sent % 50 === 0) launcher.send(TO_LAUNCHER.go, VICTIM, encodeWord({ handOver: true }));
     if (sent % 100 !== 0) continue;
     const line = `line ${sent}\n`;
     launcher.send(TO_LAUNCHER.stdin, VICTIM, Buffer.from(line));
@@ -209,6 +227,9 @@ test(`${FRAMES} odd frames neither break the launcher nor disturb a job`, { time
   expect(await endVictim(launcher)).toMatch(/^line 0\nline 100\n.*and here is the end\n$/s);
   expect(await launcher.close()).toEqual({ code: 0, signal: null });
   expect(launcher.printed()).toBe('');
+  // Both ends of it, once; and nothing of one that runs already.
+  expect(launcher.handed.filter((job) => job === HANDED_OVER)).toHaveLength(2);
+  expect(launcher.handed).not.toContain(VICTIM);
 });
 
 test('bytes that are no frames at all do not break the launcher', { timeout: PATIENCE_MS }, async () => {

@@ -10,6 +10,8 @@ export interface RawLauncher extends AsyncDisposable {
   readonly process: ChildProcess;
   /** Everything it said, in order. */
   readonly frames: readonly Frame[];
+  /** Jobs whose pipes it gave away, in order; each has two, and they are closed at once. */
+  readonly handed: readonly number[];
   /** What it printed; a sanitizer speaks here. */
   printed(): string;
   send(kind: number, job: number, payload?: Uint8Array): void;
@@ -20,10 +22,18 @@ export interface RawLauncher extends AsyncDisposable {
   close(): Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>;
 }
 
-export async function startRawLauncher(argv: readonly [string, ...string[]]): Promise<RawLauncher> {
+export interface RawOptions {
+  /** Whether it has a channel for pipes, as palyrad's has. */
+  readonly hands?: 'free' | 'none';
+}
+
+export async function startRawLauncher(
+  argv: readonly [string, ...string[]],
+  { hands = 'none' }: RawOptions = {},
+): Promise<RawLauncher> {
   const [file, ...args] = argv;
   const child = spawn(file, args, {
-    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe', ...(hands === 'free' ? (['ipc'] as const) : [])],
     env: { PATH: '/usr/bin:/bin' },
     cwd: '/',
   });
@@ -31,6 +41,11 @@ export async function startRawLauncher(argv: readonly [string, ...string[]]): Pr
   const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
   const frames: Frame[] = [];
   const printed: Buffer[] = [];
+  const handed: number[] = [];
+  child.on('message', (message: { readonly job: number }, handle) => {
+    handed.push(message.job);
+    (handle as Socket).destroy();
+  });
   const read = createFrameReader();
   let isGone = false;
   void closed.then(() => (isGone = true));
@@ -45,6 +60,7 @@ export async function startRawLauncher(argv: readonly [string, ...string[]]): Pr
     pid: child.pid ?? 0,
     process: child,
     frames,
+    handed,
     printed: () => Buffer.concat(printed).toString(),
     send: (kind, job, payload) => void control.write(encodeFrame(kind, job, payload)),
     sendBytes: (bytes) => void control.write(bytes),

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   createSandbox,
+  type HandedPipes,
   type PoolSettings,
   type RunOptions,
   type RunResult,
@@ -125,9 +126,19 @@ test('directory, arguments, environment and input are those of the command', asy
   expect(stdoutOf(result)).toBe('/usr/lib\nname variable\ninput\n');
 });
 
-test('a command with a terminal, another profile and another tier start their own', async () => {
+test('a command with a terminal, one that is spoken with, another profile and another tier start their own', async () => {
   await using opened = await open();
   await opened.warm();
+  const heard: Buffer[] = [];
+  const onPipes = (pipes: HandedPipes) => {
+    pipes.listen((bytes) => {
+      heard.push(bytes);
+      pipes.close();
+    });
+    pipes.write(Buffer.from('said'));
+  };
+  expect(await opened.run('exec cat', { onPipes })).toMatchObject({ pooled: false });
+  expect(Buffer.concat(heard).toString()).toBe('said');
   const terminal = { rows: 24, columns: 80 };
   expect(await opened.run({ argv: ['true'], terminal })).toMatchObject({ kind: 'completed', pooled: false });
   expect(await opened.run('true', {}, { limits: { wallMs: 60_000 } })).toMatchObject({ pooled: false });

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { APPROVAL_MIGRATIONS, type ApprovalsSchema, approvalPrograms } from '@palyra/approvals';
 import type { Config, HomeLayout } from '@palyra/config';
-import { GATEWAY_MIGRATIONS, type GatewaySchema } from '@palyra/gateway';
+import { GATEWAY_MIGRATIONS, type GatewaySchema, gatewayPrograms } from '@palyra/gateway';
 import { IDENTITY_MIGRATIONS, type IdentitySchema } from '@palyra/identity';
 import { JOURNAL_MIGRATIONS, type JournalSchema, journalPrograms } from '@palyra/journal';
 import { type Logger, reveal } from '@palyra/primitives';
@@ -25,7 +25,7 @@ export function openStorage(
   return openDatabase<DaemonSchema>({
     location,
     migrations: [...JOURNAL_MIGRATIONS, ...APPROVAL_MIGRATIONS, ...GATEWAY_MIGRATIONS, ...IDENTITY_MIGRATIONS],
-    programs: [...journalPrograms(home.identity), ...approvalPrograms()],
+    programs: [...journalPrograms(home.identity), ...approvalPrograms(), ...gatewayPrograms()],
     lockTimeoutMs: storage.lock_timeout_ms,
     logger,
   });

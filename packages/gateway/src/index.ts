@@ -41,6 +41,7 @@ export { type SeenAgent, seenAgents } from './runs/seen-agents.ts';
 export type { StoppedRuns, StopRequest } from './runs/stop-runs.ts';
 export { firstNumber, lastNumber } from './runs/told-numbers.ts';
 export type { UndoneFile, UndoneRun, UndoRunRequest } from './runs/undo-run.ts';
+export { gatewayPrograms } from './store/gateway-programs.ts';
 export { GATEWAY_MIGRATIONS, type GatewaySchema } from './store/gateway-schema.ts';
 export type { PermittedCall } from './tool-call/permitted-call.ts';
 export type { CallEvent, Caller, ProposedCall, ToldPlace, Workspace } from './tool-call/proposed-call.ts';

@@ -188,8 +188,8 @@ async function compose(
     binder.note(survey);
     if (run.bound !== undefined) return runBound(planned, run.bound, run);
     // A terminal is made with the sandbox, and its size is the caller's; an authority is of one call; somebody's login waits
-    // in no box for its command.
-    const isOfItsOwn = command.terminal !== undefined || survey.trusted !== undefined || profile.home !== undefined;
+    // in no box for its command; what is spoken with lives long, and nobody waits for it twice.
+    const isOfItsOwn = [command.terminal, survey.trusted, profile.home, run.onPipes].some((own) => own !== undefined);
     if (pool === undefined || isOfItsOwn) return runJob(plan, run, inContext);
     const wayOut = run.named !== undefined;
     const use = pool.use(plan, (start) => protectedRuns.prepare(command, profile, { start, wayOut }));

@@ -92,6 +92,7 @@ export async function openSession<About>(options: SessionOptions<About>): Promis
   const talk: Talk = {
     waiting,
     hasGreeted: false,
+    hasLoaded: false,
     served: 0,
     said: 0,
     lastId: 0,
@@ -102,8 +103,10 @@ export async function openSession<About>(options: SessionOptions<About>): Promis
   let host: HostProcess<About> | undefined;
   const hear = (frame: Frame): void => {
     if (!talk.hasGreeted) greet(talk, frame);
-    else if (frame.type === FROM_HOST.loaded) loaded.resolve(readLoaded(frame.body));
-    else if (frame.type === FROM_HOST.result) takeResult(talk, frame.body);
+    else if (frame.type === FROM_HOST.loaded && !talk.hasLoaded) {
+      talk.hasLoaded = true;
+      loaded.resolve(readLoaded(frame.body));
+    } else if (frame.type === FROM_HOST.result) takeResult(talk, frame.body);
     else if (frame.type === FROM_HOST.ask) {
       answer(talk, readAsk(frame.body)).then(
         (bytes) => host?.write(bytes),
@@ -120,7 +123,9 @@ export async function openSession<About>(options: SessionOptions<About>): Promis
       if (talk.isGone) return;
       talk.said += bytes.length;
       try {
+        if (isUnasked(talk)) throw new Error('A host speaks when nobody has asked it.');
         reader.push(bytes, hear);
+        if (isUnasked(talk) && reader.isWithin) throw new Error('A host says more than it was asked.');
       } catch {
         // SECURITY: T-56 — a host that does not keep to the language is not ours any more: nothing else of it is heard.
         talk.isGone = true;
@@ -183,6 +188,7 @@ const DOCTOR = 'Run `palyra doctor` to see what this host enforces.';
 interface Talk {
   readonly waiting: { readonly id: number; readonly call: HostedCall }[];
   hasGreeted: boolean;
+  hasLoaded: boolean;
   served: number;
   said: number;
   lastId: number;
@@ -190,6 +196,11 @@ interface Talk {
   /** One question at a time, and no end before its answer. */
   isAsking: boolean;
   readonly settings: GuestSettings;
+}
+
+/** SECURITY: T-56, T-39 — between two calls there is no clock that would end it: not a byte is heard then. */
+function isUnasked({ hasLoaded, waiting }: Talk): boolean {
+  return hasLoaded && waiting.length === 0;
 }
 
 function greet(talk: Talk, { type, body }: Frame): void {

@@ -153,6 +153,7 @@ async function converse(connection: HttpConnection, { request, asked, host, isRe
   const { client, session, settled } = connection;
   try {
     const credentials = await credentialsFor(session, asked.target);
+    if (credentials.length > 0) refuseEcho(request, asked.target);
     const end = await exchange({
       request,
       path: asked.path,
@@ -201,6 +202,13 @@ async function credentialsFor(session: CallSession, target: Target): Promise<rea
     // SECURITY: T-24 — not without it: the host would answer somebody else than was meant.
     throw new Stopped(denial('egress.denied', target, { detail: 'its credential is not to be had' }));
   }
+}
+
+/** SECURITY: T-24 — whoever is asked so says back what it was sent, and the tool would read its credential there. */
+function refuseEcho({ method }: RequestHead, target: Target): void {
+  if (!/^trac[ek]$/i.test(method)) return;
+  const detail = 'which has a credential, and is not asked to say back what it was sent';
+  throw new Stopped(denial('egress.unsupported', target, { detail, fix: `Ask it by another method than ${method}.` }));
 }
 
 function refuse(client: Line, why: EgressDenial | undefined): void {

@@ -4,7 +4,10 @@ import { createOutgoing } from '../file-tools/outgoing.ts';
 import { planHostLaunch } from './host-launch.ts';
 
 /** By what a guest's host is held, as it was measured; for the attestation. */
-export type WasmHostAbout = Pick<Ran, 'enforcement' | 'facts' | 'pooled'>;
+export type WasmHostAbout = Pick<Ran, 'enforcement' | 'facts'>;
+
+/** On its standard error, in bytes. */
+const MOST_COMPLAINTS = 256 * 1024;
 
 /** One WASM host inside Tier C. Does not throw. */
 export async function startWasmHost(
@@ -19,13 +22,17 @@ export async function startWasmHost(
   const outgoing = createOutgoing();
   const begun = Promise.withResolvers<WasmHostAbout>();
   let pipes: HandedPipes | undefined;
+  let complained = 0;
   const running = sandbox.run(command, profile, {
     input: outgoing.source,
     signal: stop.signal,
-    onStart: ({ facts }) => begun.resolve({ enforcement: planned.plan.enforcement, facts, pooled: false }),
+    onStart: ({ facts }) => begun.resolve({ enforcement: planned.plan.enforcement, facts }),
     onOutput(stream, bytes) {
       // The sandbox keeps the buffer; frames are views of a copy that stays as it is.
       if (stream === 'stdout') onOutput(Buffer.from(bytes));
+      else complained += bytes.length;
+      // SECURITY: T-39 — the sandbox keeps all of it, and one of ours says a few lines when it dies.
+      if (complained > MOST_COMPLAINTS) stop.abort();
     },
     // A call is two words: through the launcher they would take twice as long.
     onPipes(handed) {

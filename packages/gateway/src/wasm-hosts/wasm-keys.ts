@@ -1,6 +1,7 @@
-import { type Database, sql, statement } from '@palyra/storage';
+import { type CommitOutcome, type Database, program, statement } from '@palyra/storage';
 import { ANSWER, type HostAnswer } from '@palyra/wasm';
 import type { GatewaySchema } from '../store/gateway-schema.ts';
+import { KEEP_KEY_PROGRAM, type KeepKeyInput, type KeptKey } from './keep-key-program.ts';
 
 /** SECURITY: T-27 — whose keys: never one that the guest names. */
 export interface KeyOwner {
@@ -37,19 +38,12 @@ export function wasmKeysOf(database: Database<GatewaySchema>, { principal, modul
       const key = keyOf(bytes);
       if (key === undefined) return refused('A key is text of 1 to 256 bytes.');
       if (content.length > MOST_VALUE_BYTES) return refused('A value has at most 65536 bytes.');
-      const { count } = await rows()
-        .select(sql<number | string>`count(*)`.as('count'))
-        .where('key', '!=', key)
-        .executeTakeFirstOrThrow();
-      // SECURITY: T-39 — nobody fills the disk with keys.
-      if (Number(count) >= MOST_KEYS) return refused('It keeps as many keys as it may.');
-      const value = content.toString('base64');
-      const upsert = database.write
-        .insertInto('gateway_wasm_keys')
-        .values({ principal, module, key, value })
-        .onConflict((conflict) => conflict.columns(['principal', 'module', 'key']).doUpdateSet({ value }));
-      await database.commit({ steps: [statement(upsert)] });
-      return DONE;
+      const input: KeepKeyInput = {
+        row: { principal, module, key, value: content.toString('base64') },
+        most: MOST_KEYS,
+      };
+      const outcome = await database.commit({ steps: [program(KEEP_KEY_PROGRAM, input)] });
+      return keptOf(outcome) === 'kept' ? DONE : refused('It keeps as many keys as it may.');
     },
     async remove(bytes) {
       const key = keyOf(bytes);
@@ -81,6 +75,11 @@ export function wasmKeysOf(database: Database<GatewaySchema>, { principal, modul
 const NOTHING = Buffer.alloc(0);
 const DONE: HostAnswer = { status: ANSWER.done, body: NOTHING };
 const ABSENT: HostAnswer = { status: ANSWER.absent, body: NOTHING };
+
+function keptOf(outcome: CommitOutcome): KeptKey {
+  const [result] = outcome.kind === 'committed' ? outcome.results : [];
+  return result?.kind === 'program' && result.output === 'kept' ? 'kept' : 'full';
+}
 
 export function refused(message: string): HostAnswer {
   return { status: ANSWER.refused, body: Buffer.from(JSON.stringify({ message })) };

@@ -146,6 +146,7 @@ static void check_accepted(const struct input *input) {
   if (request.landlock_stamp != NULL) check_text(request.landlock_stamp);
   if (request.has_identity) check(request.uid != 0 && request.gid != 0 && request.uid != UINT32_MAX && request.gid != UINT32_MAX, "root");
   check(!request.has_way_out && request.label == NULL, "a way out is known before the word");
+  check(!request.is_handed_over, "streams are handed over before the word");
   if (request.is_gate) check_gate();
   check_cgroups();
   check_mounts();
@@ -196,7 +197,7 @@ static int try_word(const struct input *exact, int is_later) {
   static struct request of_stage;
   if (fault == NULL && is_later) {
     check(parse_tool(request.for_stage.bytes, request.for_stage.length, &of_stage) == NULL, "the stage does not understand a word");
-    check(!of_stage.has_way_out && of_stage.arg_count == request.arg_count, "the stage understands another word");
+    check(!of_stage.has_way_out && !of_stage.is_handed_over && of_stage.arg_count == request.arg_count, "the stage understands another word");
     release_request(&of_stage);
   }
   release_request(&request);

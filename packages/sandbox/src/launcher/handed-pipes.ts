@@ -33,6 +33,8 @@ export function collectPipes(whole: (job: number, pipes: HandedPipes) => boolean
       const { job, end } = message as HandedEnd;
       if (end === 'input') {
         inputs.set(job, handle);
+        // Of one that was refused half way there is no other end.
+        handle.once('close', () => inputs.delete(job));
         return;
       }
       const input = inputs.get(job);

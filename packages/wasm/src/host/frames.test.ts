@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createFrameReader, type Frame, frameOf } from './frames.ts';
@@ -22,4 +24,23 @@ test('a length beyond the limit is refused before its bytes are there', () => {
   const reader = createFrameReader(100);
   const head = Buffer.from([101, 0, 0, 0, 1]);
   expect(() => reader.push(head, () => undefined)).toThrow('longer than any frame');
+});
+
+test('a frame that comes byte by byte takes no more room than its bytes', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const reader = createFrameReader();
+  const frame = frameOf(1, [Buffer.alloc(600)]);
+  const heard: Frame[] = [];
+  collect();
+  const before = process.memoryUsage().arrayBuffers;
+  // Each byte in a buffer of its own, as a pipe gives it.
+  for (const byte of frame.subarray(0, -1)) {
+    const piece = Buffer.alloc(64 * 1024, byte).subarray(0, 1);
+    reader.push(piece, (each) => heard.push(each));
+  }
+  collect();
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(4 * 1024 * 1024);
+  reader.push(frame.subarray(-1), (each) => heard.push(each));
+  expect(heard).toEqual([{ type: 1, body: Buffer.alloc(600) }]);
 });
