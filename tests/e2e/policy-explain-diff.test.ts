@@ -1,17 +1,8 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-
-const BIN = fileURLToPath(new URL('../../apps/cli/bin/palyra.mjs', import.meta.url));
-
-interface Ended {
-  readonly exit: number | string | null;
-  readonly out: string;
-  readonly err: string;
-}
+import { runInProcess } from './cli-in-process.ts';
 
 let parent = '';
 let home = '';
@@ -24,21 +15,8 @@ beforeEach(() => {
 
 afterEach(() => rmSync(parent, { recursive: true }));
 
-function palyra(args: readonly string[], input = ''): Promise<Ended> {
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('PALYRA_') && name !== 'NO_COLOR');
-  const env = { ...Object.fromEntries(inherited), PALYRA_HOME: home };
-  const child = spawn(process.execPath, [BIN, ...args], { cwd: parent, env });
-  const [out, err]: [string[], string[]] = [[], []];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => void out.push(text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => void err.push(text));
-  // A command that refuses its arguments ends before it reads.
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(input);
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ exit: code ?? signal, out: out.join(''), err: err.join('') }));
-  });
-}
+const palyra = (args: readonly string[], input = '') =>
+  runInProcess({ args, input, cwd: parent, variables: { PALYRA_HOME: home } });
 
 function writePolicies(text: string, directory = join(home, 'policies')): string {
   mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { ReadQueries } from '@palyra/storage';
 import {
   attestSampleCall,
@@ -17,9 +16,8 @@ import type { JournalSchema } from '../../packages/journal/src/store/journal-sch
 import { writeExport } from '../../packages/journal/src/write-export.ts';
 import { buildStandaloneVerifier } from '../../tools/release/standalone-verifier.ts';
 import { scanImports } from '../architecture/scan-imports.ts';
+import { runInProcess } from './cli-in-process.ts';
 import { HOST_NODE, runOnHost } from './host.ts';
-
-const PALYRA = fileURLToPath(new URL('../../apps/cli/bin/palyra.mjs', import.meta.url));
 
 /** Nothing of Palyra is in it but the built verifier and the files that it is given. */
 let folder: string;
@@ -89,12 +87,12 @@ describe.each([
     'says about %s to programs what palyra verify says',
     async (file) => {
       const options = ['--key', key, '--checkpoint', join(folder, 'other.note'), '--json'];
-      const argv = [process.execPath, PALYRA, 'verify', join(folder, file), ...options] as const;
-      const { exitCode, stdout } = await runOnHost({ argv: [...argv], cwd: folder, env: { PALYRA_HOME: folder } });
+      const args = ['verify', join(folder, file), ...options];
+      const { exit, out } = await runInProcess({ args, input: '', cwd: folder, variables: { PALYRA_HOME: folder } });
       const alone = await verify(file, ...options);
       expect({ exitCode: alone.exitCode, found: JSON.parse(alone.stdout) as unknown }).toEqual({
-        exitCode,
-        found: JSON.parse(stdout) as unknown,
+        exitCode: exit,
+        found: JSON.parse(out) as unknown,
       });
     },
   );
