@@ -182,7 +182,10 @@ async function tryToRecord(answer: SaidOfCard, context: ApprovalContext): Promis
     return { kind: 'conflict', state: 'changed' };
   const before = await votesThatCount(card, await readVotes([card.id], context), context);
   if (before === 'denied') return { kind: 'conflict', state: 'denied' };
-  if (said.decision === 'approve' && before.some((vote) => isBy(said.decider, vote))) return refused('same_person');
+  if (said.decision === 'approve' && before.some((vote) => isBy(said.decider, vote))) {
+    // The vote may be newer than the card: then it was the last one, and the card has ended.
+    return (await readCard(said.approval_id, context)).state === 'pending' ? refused('same_person') : undefined;
+  }
   const released = isLast(answer, before) ? await releasedCards(card, [voteRow(answer), ...before], context) : [];
   const { unit, events, outcome } = decisionUnit({ ...answer, votes: before, released }, context);
   const committed = await commitUnlessTaken(() => context.commit(unit, events));
