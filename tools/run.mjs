@@ -14,7 +14,7 @@ import { setUp } from './setup.mjs';
 const TASKS = {
   check: { run: ['tools/check.ts'], needs: ['product', 'tests'] },
   test: { run: ['tools/test.ts'], needs: ['product', 'tests', 'agents'] },
-  soak: { run: ['tools/soak.ts'], needs: ['product', 'tests', 'agents'] },
+  soak: { run: ['tools/soak.ts'], needs: ['product', 'tests'] },
   demo: { run: ['tools/demo.ts'], needs: ['product'] },
   bench: { run: ['bench/main.ts'], needs: ['product', 'bench'] },
   conformance: { run: ['tools/conformance.ts'], needs: ['product'] },

@@ -22,9 +22,7 @@ export function copyCheckout(kind: 'fresh' | 'installed'): CheckoutCopy {
   const path = mkdtempSync('/tmp/palyra-copy-');
   cpSync(CHECKOUT, path, { recursive: true, filter: (source) => !NOT_COPIED.has(basename(source)) });
   if (kind === 'installed') {
-    for (const modules of ['node_modules', 'tests/agents/node_modules']) {
-      linkModules(join(CHECKOUT, modules), join(path, modules));
-    }
+    linkModules(join(CHECKOUT, 'node_modules'), join(path, 'node_modules'));
     for (const made of MADE) cpSync(join(CHECKOUT, made), join(path, made), { recursive: true });
     // Not what is in it: a copy compiles its own.
     mkdirSync(join(path, '.cache/compiled'), { recursive: true });
