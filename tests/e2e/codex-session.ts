@@ -59,16 +59,25 @@ function environmentOf(person: string): Record<string, string> {
   };
 }
 
-export async function openCodexHouse(options: Pick<StartOptions, 'config' | 'prepare'> = {}): Promise<CodexHouse> {
+export interface CodexHouseOptions extends Pick<StartOptions, 'prepare'> {
+  /** The text of palyra.toml, for a model at this port. */
+  config?(model: FakeModel): string;
+}
+
+export async function openCodexHouse({ config, prepare }: CodexHouseOptions = {}): Promise<CodexHouse> {
   if (!existsSync(CODEX)) throw new Error('Codex is not installed: npm run setup');
-  let palyrad = await startPalyrad({ ...options, environment: ({ root }) => environmentOf(dirname(root)) });
+  const model = await startFakeModel();
+  let palyrad = await startPalyrad({
+    ...(config === undefined ? {} : { config: config(model) }),
+    ...(prepare === undefined ? {} : { prepare }),
+    environment: ({ root }) => environmentOf(dirname(root)),
+  });
   // Boxes that it keeps ready are nobody's leftovers.
   declareLongLived(palyrad.child.pid ?? 0);
   const person = dirname(palyrad.home.root);
   const workspace = join(person, 'project');
   for (const made of [workspace, join(person, 'tmp')]) mkdirSync(made);
   await palyrad.client(WorkspaceService, 'operator').addWorkspace({ path: workspace });
-  const model = await startFakeModel();
   return {
     get palyrad() {
       return palyrad;

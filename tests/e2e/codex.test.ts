@@ -32,7 +32,7 @@ when { context.enforced.hosts.contains("blocked.example:80") };
 
 beforeAll(async () => {
   [web, forbidden] = await Promise.all([standIn(), standIn()]);
-  const config = `[egress]
+  const config = () => `[egress]
 hosts = "web.example=127.0.0.1, blocked.example=127.0.0.1"
 private_ranges = "127.0.0.1:${web.port}"
 `;

@@ -5,6 +5,7 @@ import { json } from 'node:stream/consumers';
 
 /** The model's side of the OpenAI Responses API, as Codex speaks it: a stream of events for each request. */
 export interface FakeModel extends AsyncDisposable {
+  readonly port: number;
   /** A conversation of its own, with its own address. */
   script(turns: readonly Turn[]): Conversation;
 }
@@ -81,6 +82,7 @@ export async function startFakeModel(): Promise<FakeModel> {
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   return {
+    port,
     script(turns) {
       const requests: ModelRequest[] = [];
       const number = conversations.push({ turns, requests }) - 1;

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -28,6 +28,8 @@ export interface Newcomer extends AsyncDisposable {
   start(args: readonly string[], options?: { readonly input?: string; readonly cwd?: string }): StartedPalyra;
   /** In a terminal of 24 lines and 80 columns; what is typed is sent as it is. */
   inTerminal(args: readonly string[], typed?: AsyncIterable<string>): Promise<Ended>;
+  /** The one that is open now gets another size. */
+  resizeTerminal(rows: number, columns: number): void;
   /** Resolves to the only open question once there is one. */
   question(): Promise<{ readonly approval_id: string }>;
 }
@@ -36,6 +38,7 @@ export function newcomer(): Newcomer {
   const person = mkdtempSync(join(tmpdir(), 'palyra-newcomer-'));
   const home = join(person, '.palyra');
   const workspace = join(person, 'project');
+  const terminal = join(person, 'terminal');
   mkdirSync(workspace);
   // As homes are: a command under limits only is not root, and could not enter it otherwise.
   chmodSync(person, 0o755);
@@ -61,7 +64,7 @@ export function newcomer(): Newcomer {
     async inTerminal(args, typed) {
       const line = [process.execPath, ...words(args)].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
       // `script` gives the program a terminal of its own; what it reads is typed there.
-      const child = spawn('script', ['-qec', `stty rows 24 cols 80; ${line}`, '/dev/null'], {
+      const child = spawn('script', ['-qec', `tty > '${terminal}'; stty rows 24 cols 80; ${line}`, '/dev/null'], {
         cwd: workspace,
         env,
         stdio: 'pipe',
@@ -71,6 +74,10 @@ export function newcomer(): Newcomer {
       const ended = await started.ended;
       child.stdin.destroy();
       return ended;
+    },
+    resizeTerminal(rows, columns) {
+      const name = readFileSync(terminal, 'utf8').trim();
+      execFileSync('stty', ['-F', name, 'rows', String(rows), 'cols', String(columns)]);
     },
     async question() {
       for (;;) {

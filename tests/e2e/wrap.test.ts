@@ -1,7 +1,7 @@
 // `palyra wrap` as a newcomer types it, with a stand-in for Claude Code that runs the hooks of its settings and obeys them.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PALYRA } from '../hooked-agent.ts';
 import { layScript, type Told, toldBy } from '../wrapped-agent.ts';
 import { type Ended, type Newcomer, newcomer } from './palyra-process.ts';
@@ -163,6 +163,30 @@ test(
     expect(shown).toBeGreaterThan(out.indexOf('red'));
     expect(out.indexOf('went on')).toBeGreaterThan(shown);
     expect(out).toMatch(/1 call, 1 question, 0 refusals/);
+  },
+  PATIENT,
+);
+
+test(
+  'in a terminal: a new size is its size, and Ctrl-C is its signal, not the end of the session',
+  async () => {
+    const ready = join(here.workspace, 'ready');
+    // It says its size when that changes, and goes on after an interrupt to end as it likes.
+    const agent = [
+      `trap 'echo "size $(stty size)"; touch ${ready}-2' WINCH`,
+      "trap 'echo interrupted; exit 9' INT",
+      `touch ${ready}-1`,
+      'while :; do sleep 0.05; done',
+    ].join('; ');
+    async function* typed() {
+      await vi.waitFor(() => expect(existsSync(`${ready}-1`)).toBe(true), { timeout: 60_000 });
+      here.resizeTerminal(30, 100);
+      await vi.waitFor(() => expect(existsSync(`${ready}-2`)).toBe(true), { timeout: 60_000 });
+      yield '\u0003';
+    }
+    const { exit, out } = await here.inTerminal(['wrap', '--', 'sh', '-c', agent], typed());
+    expect({ exit, out }).toMatchObject({ exit: 9 });
+    expect(out).toMatch(/size 30 100\s.*interrupted\s.*0 calls, 0 questions/s);
   },
   PATIENT,
 );

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { wrappedHosts } from '@palyra/agents';
 import { type Approvals, limitsOf, openApprovals, type VerifySignature } from '@palyra/approvals';
 import type { Config, HomeLayout } from '@palyra/config';
 import { createEgress, proxyProgram } from '@palyra/egress';
@@ -208,6 +209,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
     approvals,
     database,
     registryHosts,
+    clientHosts: wrappedHosts(),
     clock,
   });
   gateway = started.adopt(

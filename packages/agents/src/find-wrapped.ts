@@ -25,6 +25,11 @@ export function findWrapped(name: string): WrappedAgent | undefined {
   return found === undefined ? undefined : findClient(found);
 }
 
+/** `host:port` of all profiles: what some agent has without anybody being asked. */
+export function wrappedHosts(): readonly string[] {
+  return [...new Set(WRAPPED.flatMap((name) => findClient(name).profile.hosts))];
+}
+
 /** For a command that somebody types: by its program's name, else any program. */
 export function wrappedBy(program: string): WrappedAgent {
   const name = basename(program).replace(/\.(?:exe|cmd|m?js)$/, '');

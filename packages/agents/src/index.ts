@@ -11,7 +11,7 @@ export type {
   TrustAnswer,
 } from './client.ts';
 export { CLIENT_NAMES, findClient } from './find-client.ts';
-export { findWrapped, WRAP_PROFILES, type WrappedAgent, wrappedBy } from './find-wrapped.ts';
+export { findWrapped, WRAP_PROFILES, type WrappedAgent, wrappedBy, wrappedHosts } from './find-wrapped.ts';
 export { CANARY_TOOL, canaryMessage } from './hook-message.ts';
 export { blocked } from './hook-reply.ts';
 export { readMessage } from './read-fields.ts';

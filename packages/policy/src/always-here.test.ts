@@ -22,6 +22,7 @@ const EFFECTS: readonly AskedEffect[] = [
   { kind: 'path', fact: 'secret_file', path: '/shop/.env', mode: 'read' },
   { kind: 'path', fact: 'outside_path', path: '/srv/data', mode: 'write' },
   { kind: 'upstream', tool: 'mcp.mail.send', server: 'mail', definitionSha256: DIGEST },
+  { kind: 'agent_host', host: 'api.example:443', clientHosts: ['model.example:443', 'login.example:443'] },
 ];
 
 /** The facts of the call that asked for each. */
@@ -34,6 +35,11 @@ const ASKED: readonly SketchFacts[] = [
     'resource.id': 'mcp.mail.send',
     'context.enforced.upstream.server': 'mail',
     'context.enforced.upstream.definition_sha256': DIGEST,
+  },
+  {
+    'context.coverage': 'wrapped',
+    'context.enforced.hosts': ['api.example:443', 'model.example:443', 'login.example:443'],
+    'context.enforced.client_hosts': ['model.example:443', 'login.example:443'],
   },
 ];
 
@@ -96,6 +102,8 @@ describe('refused', () => {
     { kind: 'host', host: 'API.example:443' },
     { kind: 'host', host: 'api.example' },
     { kind: 'registries', hosts: [] },
+    { kind: 'agent_host', host: 'api.example:443', clientHosts: [] },
+    { kind: 'agent_host', host: 'api.example:443', clientHosts: ['*:443'] },
     { kind: 'path', fact: 'secret_file', path: '/shop/../etc', mode: 'read' },
     { kind: 'path', fact: 'secret_file', path: '/shop/.env', mode: 'both' },
     { kind: 'path', fact: 'constructor', path: '/shop/.env', mode: 'read' },
@@ -134,13 +142,22 @@ describe('a rule never allows more than its effect, in its workspace, in the box
   });
 
   const some = (...values: readonly string[]) => fc.subarray([...values]);
-  const hosts = ['api.example:443', 'npm.example:443', 'pypi.example:443', 'api.example:80', 'evil.example:443'];
+  const hosts = [
+    'api.example:443',
+    'npm.example:443',
+    'pypi.example:443',
+    'api.example:80',
+    'evil.example:443',
+    'model.example:443',
+  ];
   const others = fc.record({
     'context.workspace': fc.constantFrom(WORKSPACE, 'other'),
     'context.enforced.tier': fc.constantFrom('A', 'B', 'built_in', 'client', 'none'),
     'context.enforced.egress': fc.constantFrom('preflight', 'none'),
     'context.capabilities': some('process_exec', 'network', 'filesystem_write'),
     'context.enforced.hosts': some(...hosts),
+    'context.coverage': fc.constantFrom('hooked', 'mcp_only', 'direct'),
+    'context.enforced.client_hosts': some('model.example:443', 'evil.example:443', 'login.example:443'),
     'context.enforced.registry_hosts': some('npm.example:443', 'pypi.example:443', 'evil.example:443'),
     'context.enforced.secrets': fc.constant(['token']),
     'context.enforced.secret_files': some('/shop/.env', '/shop/.env.local'),
@@ -185,6 +202,17 @@ describe('a rule never allows more than its effect, in its workspace, in the box
   });
 });
 
+test('a host for a wrapped agent is for that profile’s hosts: where one of them is not the profile’s, it is asked about', async () => {
+  const loaded = await loadPolicies(compileWith(EFFECTS));
+  const kindFor = (clientHosts: readonly string[]) => {
+    const facts = { 'context.workspace': WORKSPACE, ...ASKED[5], 'context.enforced.client_hosts': clientHosts };
+    return loaded.engine(EVERYTHING_LISTED).decide(requestFromSketch({ action: 'tool.execute', facts })).kind;
+  };
+  expect(kindFor(['model.example:443', 'login.example:443'])).toBe('allow');
+  expect(kindFor(['model.example:443'])).toBe('ask');
+  loaded.close();
+});
+
 /** What the allowed call does, and what was asked for, in the same form. */
 function seenAndAsked(effect: AskedEffect, request: PolicyRequest): readonly [unknown, unknown] {
   const { enforced, capabilities } = request.context.facts as CallFacts;
@@ -194,6 +222,17 @@ function seenAndAsked(effect: AskedEffect, request: PolicyRequest): readonly [un
       return [
         [leavings, enforced.hosts],
         [['host'], [effect.host]],
+      ];
+    case 'agent_host':
+      return [
+        [
+          leavings,
+          request.context.coverage,
+          enforced.tier,
+          enforced.hosts.filter((host) => !effect.clientHosts.includes(host)),
+          enforced.clientHosts.toSorted(),
+        ],
+        [['host', 'client_host'], 'wrapped', 'C', [effect.host], effect.clientHosts.toSorted()],
       ];
     case 'registries':
       return [

@@ -7,6 +7,8 @@ import { PolicyError } from './policy-error.ts';
 export type AskedEffect =
   /** `host:port`. */
   | { readonly kind: 'host'; readonly host: string }
+  /** The same for a wrapped agent, whose call has the hosts of its profile besides: just these. */
+  | { readonly kind: 'agent_host'; readonly host: string; readonly clientHosts: readonly string[] }
   | { readonly kind: 'registries'; readonly hosts: readonly string[] }
   /** The root that the plan grants, exactly as it stands in the facts; everything below it comes with it. */
   | {
@@ -95,7 +97,13 @@ function codePoint(character: string): string {
   return (character.codePointAt(0) ?? 0).toString(16);
 }
 
-const KINDS: ReadonlySet<string> = new Set(['host', 'registries', 'path', 'upstream'] satisfies AskedEffect['kind'][]);
+const KINDS: ReadonlySet<string> = new Set([
+  'host',
+  'agent_host',
+  'registries',
+  'path',
+  'upstream',
+] satisfies AskedEffect['kind'][]);
 const PATH_FACTS: Readonly<Record<string, string>> = { secret_file: 'secret_files', outside_path: 'outside_paths' };
 
 function refuseUnlessOffered(effect: AskedEffect, offer: Offer | undefined): void {
@@ -123,6 +131,11 @@ function partsOf(effect: AskedEffect): RuleParts {
   switch (effect.kind) {
     case 'host':
       return hostParts(checkName('host', effect.host));
+    case 'agent_host':
+      return agentHostParts(
+        checkName('host', effect.host),
+        [...new Set(checkNames('host', effect.clientHosts))].toSorted(),
+      );
     case 'registries':
       return registryParts([...new Set(checkNames('host', effect.hosts))].toSorted());
     case 'path':
@@ -144,6 +157,31 @@ function hostParts(host: string): RuleParts {
     // Cedar has no quantifiers over sets, so "every host is this one" is said the other way round.
     conditions: ['context.enforced.leaves == ["host"]', `[${cedarText(host)}].containsAll(context.enforced.hosts)`],
     testLines: [`enforced.hosts = [${tomlText(host)}]`],
+  };
+}
+
+/** For the agent itself, in its box: a command beside it that wants the host is another question. */
+function agentHostParts(host: string, clientHosts: readonly string[]): RuleParts {
+  if (clientHosts.length === 0) {
+    throw new PolicyError('policy.invalid_request', 'A rule for a wrapped agent names the hosts of its profile.');
+  }
+  const own = clientHosts.map(cedarText).join(', ');
+  return {
+    identity: ['agent_host', host, ...clientHosts],
+    shown: `a wrapped agent’s connections to ${visibleText(host)}`,
+    scope: ANY_CALL,
+    conditions: [
+      'context.coverage == "wrapped" && context.enforced.tier == "C"',
+      'context.enforced.leaves == ["client_host", "host"]',
+      // SECURITY: T-03 — all of them its own: for a profile that has other hosts, these would be hosts that nobody was asked about.
+      `context.enforced.client_hosts.containsAll([${own}])`,
+      `[${cedarText(host)}, ${own}].containsAll(context.enforced.hosts)`,
+    ],
+    testLines: [
+      'coverage = "wrapped"',
+      `enforced.hosts = [${[host, ...clientHosts].map(tomlText).join(', ')}]`,
+      `enforced.client_hosts = [${clientHosts.map(tomlText).join(', ')}]`,
+    ],
   };
 }
 

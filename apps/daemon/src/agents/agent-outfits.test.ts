@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findClient } from '@palyra/agents';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { outfitFor } from './agent-outfits.ts';
+import { outfitFor, shownInBox } from './agent-outfits.ts';
 import { collectCommand } from './collect-command.ts';
+import { createForeignServers } from './foreign-server.ts';
 
 let userHome = '';
 beforeEach(() => {
@@ -47,6 +48,29 @@ test('the user’s settings are shown without the hook that is for outside, and 
   rmSync(place);
   symlinkSync('/etc/passwd', place);
   expect(settingsOf()).toBeUndefined();
+});
+
+test('a server that palyra install put into settings is nobody’s else in a box, where it is not shown', async () => {
+  const mcp = join(userHome, '.cursor/mcp.json');
+  mkdirSync(join(userHome, '.cursor'));
+  const installed = findClient('cursor').install.edits({
+    hookCommand: '',
+    timeoutSeconds: 0,
+    mcpCommand: ['/another/installation/palyra', 'mcp', 'serve'],
+  });
+  writeFileSync(mcp, installed.find(({ path }) => path === '.cursor/mcp.json')?.add('{}') ?? '');
+  const question = { client: 'cursor', program: '/opt/palyra', directories: [userHome] };
+  const inBox = createForeignServers({ userHome, asShown: shownInBox });
+  const elsewhere = { ...question, directories: [join(userHome, 'nowhere')] };
+  expect(await createForeignServers({ userHome }).hasOurName(elsewhere)).toBe(true);
+  expect(await inBox.hasOurName(elsewhere)).toBe(false);
+  // SECURITY: T-38 — of a workspace nothing is taken out, and what is too long to be cleaned is shown as it is.
+  mkdirSync(join(userHome, 'project/.cursor'), { recursive: true });
+  copyFileSync(mcp, join(userHome, 'project/.cursor/mcp.json'));
+  expect(await inBox.hasOurName({ ...question, directories: [join(userHome, 'project')] })).toBe(true);
+  expect(await inBox.hasOurName(question)).toBe(true);
+  writeFileSync(mcp, readFileSync(mcp, 'utf8') + ' '.repeat(1024 * 1024));
+  expect(await inBox.hasOurName(elsewhere)).toBe(true);
 });
 
 test('in a box a command is collected by the listener, and nothing in the line has to be quoted', () => {

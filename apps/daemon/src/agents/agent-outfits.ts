@@ -1,6 +1,13 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findClient, findWrapped, type InstallOptions, type OwnFile, type WrappedAgent } from '@palyra/agents';
+import {
+  type FileEdit,
+  findClient,
+  findWrapped,
+  type InstallOptions,
+  type OwnFile,
+  type WrappedAgent,
+} from '@palyra/agents';
 import type { AgentOutfit } from '@palyra/gateway';
 import { findHook, PROXY_PORT } from '@palyra/sandbox';
 import { ownPrograms } from './own-programs.ts';
@@ -65,21 +72,37 @@ function filesOf({ wrap }: WrappedAgent, options: InstallOptions) {
  * The user's own settings without the hook that `palyra install` put there: it asks a palyrad that is not to be found in the
  * box, and would refuse everything. What cannot be read so is not shown at all.
  */
-function withoutInstalled({ profile, hooks }: WrappedAgent, { userHome }: OutfitDeps): readonly OwnFile[] {
+function withoutInstalled(agent: WrappedAgent, { userHome }: OutfitDeps): readonly OwnFile[] {
+  const { profile, hooks } = agent;
   if (hooks === undefined) return [];
-  const edits = findClient(profile.name).install.edits({ hookCommand: '', timeoutSeconds: 0, mcpCommand: [''] });
-  return edits
+  return installedBy(agent)
     .filter(({ path }) => profile.state.readOnly.includes(path))
     .flatMap((edit) => {
       const now = readSettings(join(userHome, edit.path));
-      if (now === undefined) return [];
-      try {
-        const { path } = edit;
-        return [{ path, text: edit.remove(now) ?? '{}\n' }];
-      } catch {
-        return [{ path: edit.path, text: '{}\n' }];
-      }
+      return now === undefined ? [] : [{ path: edit.path, text: cleaned(edit, now) }];
     });
+}
+
+/** What a box shows of such a file; the text as it is where that is what it shows. */
+export function shownInBox(name: string, path: string, text: string): string {
+  const agent = findWrapped(name);
+  if (agent?.hooks === undefined || !agent.profile.state.readOnly.includes(path)) return text;
+  // SECURITY: T-38 — one that is too long to be cleaned is shown as it is.
+  if (Buffer.byteLength(text) > LONGEST_SETTINGS) return text;
+  const edit = installedBy(agent).find((each) => each.path === path);
+  return edit === undefined ? text : cleaned(edit, text);
+}
+
+function installedBy({ profile }: WrappedAgent): readonly FileEdit[] {
+  return findClient(profile.name).install.edits({ hookCommand: '', timeoutSeconds: 0, mcpCommand: [''] });
+}
+
+function cleaned(edit: FileEdit, text: string): string {
+  try {
+    return edit.remove(text) ?? '{}\n';
+  } catch {
+    return '{}\n';
+  }
 }
 
 /** SECURITY: T-14 — a file and no link: what it leads to is nobody's settings. */

@@ -12,7 +12,7 @@ import { AppError, type Clock, canonicalJson, type Logger, sha256OfJson } from '
 import type { RunHubs } from '../runs/run-hubs.ts';
 import { type AgentSession, askRun } from './ask-run.ts';
 import type { CollectPlaces } from './collect-command.ts';
-import { createForeignServers, type ServerQuestion } from './foreign-server.ts';
+import { createForeignServers, type ForeignServersDeps, type ServerQuestion } from './foreign-server.ts';
 import { createHeldCommands, type HeldCommand } from './held-commands.ts';
 import { createPendingReports } from './pending-reports.ts';
 import { proposalOf } from './proposal-of-act.ts';
@@ -23,6 +23,8 @@ export interface AgentSessions {
   answer(asked: AskedHook, signal: AbortSignal): Promise<HookReply>;
   /** Comes for a command that was permitted. Throws `gateway.call_not_found`. */
   collect(callId: string, credential: string): HeldCommand;
+  /** The agents are gone: what they have not reported by now nobody will. Their runs are ended by whoever began them. */
+  close(): void;
 }
 
 export interface AskedHook {
@@ -34,15 +36,13 @@ export interface AskedHook {
   readonly message: string;
 }
 
-export interface AgentSessionsDeps {
+export interface AgentSessionsDeps extends ForeignServersDeps {
   readonly gateway: Pick<Gateway, 'startRun'>;
   readonly hubs: RunHubs;
   readonly workspaces: { resolve(text: string): Promise<Workspace> };
   readonly home: CollectPlaces['home'];
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
-  /** Whose home the agents' settings are in. */
-  readonly userHome: string;
   /** As whom the hooks call, looked up for each: throws when it does not count any more. */
   caller(): Promise<Caller>;
 }
@@ -166,6 +166,10 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
       }
     },
     collect: (callId, credential) => held.collect(callId, credential),
+    close() {
+      for (const each of sessions.values()) void each.then(({ reports }) => reports.close()).catch(() => undefined);
+      sessions.clear();
+    },
   };
 }
 

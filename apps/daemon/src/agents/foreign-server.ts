@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { namesAnotherServer, serverPlaces } from '@palyra/agents';
 
 export interface ServerQuestion {
@@ -16,16 +16,24 @@ export interface ForeignServers {
   hasOurName(question: ServerQuestion): Promise<boolean>;
 }
 
+export interface ForeignServersDeps {
+  /** Whose home the agents' settings are in. */
+  readonly userHome: string;
+  /** A file below the user's home as this agent sees it, where that is not as it is. */
+  asShown?(client: string, path: string, text: string): string;
+}
+
 /** Settings of agents grow to megabytes; each is read again when it has changed. */
-export function createForeignServers({ userHome }: { readonly userHome: string }): ForeignServers {
+export function createForeignServers({ userHome, asShown }: ForeignServersDeps): ForeignServers {
   const known = new Map<string, { readonly stamp: string; readonly isForeign: boolean }>();
-  const isForeign = async (path: string, program: string): Promise<boolean> => {
+  const isForeign = async (path: string, { client, program, isProjects }: Asking): Promise<boolean> => {
     const found = await stat(path).catch(absentOnly);
     if (found === undefined) return false;
-    const stamp = [found.dev, found.ino, found.size, found.mtimeMs, found.ctimeMs, program].join();
+    const stamp = [found.dev, found.ino, found.size, found.mtimeMs, found.ctimeMs, client, program, isProjects].join();
     const before = known.get(path);
     if (before?.stamp === stamp) return before.isForeign;
-    const text = await readFile(path, 'utf8');
+    const whole = await readFile(path, 'utf8');
+    const text = isProjects ? whole : (asShown?.(client, relative(userHome, path), whole) ?? whole);
     const judged = namesAnotherServer({ path, text }, [program, 'mcp', 'serve']);
     if (known.size >= MOST_KNOWN) known.clear();
     known.set(path, { stamp, isForeign: judged });
@@ -34,14 +42,21 @@ export function createForeignServers({ userHome }: { readonly userHome: string }
   return {
     async hasOurName({ client, program, directories }) {
       const { ofUser, ofProject } = serverPlaces(client);
-      const paths = [
-        ...ofUser.map((path) => join(userHome, path)),
-        ...directories.flatMap((directory) => ofProject.map((path) => join(directory, path))),
-      ];
-      const all = await Promise.all([...new Set(paths)].map((path) => isForeign(path, program).catch(() => true)));
+      const ofProjects = new Set(directories.flatMap((directory) => ofProject.map((path) => join(directory, path))));
+      const paths = new Set([...ofUser.map((path) => join(userHome, path)), ...ofProjects]);
+      const all = await Promise.all(
+        [...paths].map((path) =>
+          isForeign(path, { client, program, isProjects: ofProjects.has(path) }).catch(() => true),
+        ),
+      );
       return all.includes(true);
     },
   };
+}
+
+interface Asking extends Pick<ServerQuestion, 'client' | 'program'> {
+  /** Then it is seen as it is. */
+  readonly isProjects: boolean;
 }
 
 const MOST_KNOWN = 256;

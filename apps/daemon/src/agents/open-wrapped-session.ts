@@ -4,7 +4,7 @@ import type { Clock, Logger } from '@palyra/primitives';
 import type { Authenticate } from '../interceptors/authenticate.ts';
 import { type AuthenticatedPeer, PEER } from '../interceptors/peer-context.ts';
 import type { RunHubs } from '../runs/run-hubs.ts';
-import { BOX_LISTENER } from './agent-outfits.ts';
+import { BOX_LISTENER, shownInBox } from './agent-outfits.ts';
 import { type AgentSessions, createAgentSessions } from './agent-sessions.ts';
 import { createOwnHubs } from './own-hubs.ts';
 import type { OpenDoor } from './serve-door.ts';
@@ -55,10 +55,17 @@ export async function openWrappedSession(session: WrappedAgentSession, deps: Ope
     hubs,
     workspaces: { resolve: async () => workspace },
     home: { listener: BOX_LISTENER },
+    asShown: shownInBox,
     caller: async () => caller,
   });
   const { door, close } = deps.serve({ agentSessions, authenticate: as(peerOf(session)), gateway, hubs, workspace });
-  return { door, close: async () => close() };
+  return {
+    door,
+    async close() {
+      close();
+      agentSessions.close();
+    },
+  };
 }
 
 /** SECURITY: T-36 — by the listener alone: nothing that is sent says who it is. */

@@ -76,16 +76,17 @@ export interface RememberedRulesDeps {
   readonly database: Pick<Database<GatewaySchema>, 'read'>;
   readonly clock: Clock;
   readonly registryHosts?: readonly string[];
+  readonly clientHosts?: readonly string[];
 }
 
 export function createRememberedRules(deps: RememberedRulesDeps): RememberedRules {
-  const { directory, policies, approvals, registryHosts = [] } = deps;
+  const { directory, policies, approvals, registryHosts = [], clientHosts = [] } = deps;
   const files = createRuleFiles(directory);
   const notes = createRuleNotes(directory);
   const writer = createRuleWriter({ ...deps, files, notes });
   const writeAnswered = async (always: AlwaysHere, by: string, approvalId: string): Promise<RuleOutcome> => {
     const root = await rootOf(always.workspace, deps);
-    const effect = root === undefined ? undefined : ruleEffectOf(always.effects, { root, registryHosts });
+    const effect = root === undefined ? undefined : ruleEffectOf(always.effects, { root, registryHosts, clientHosts });
     if (effect === undefined) return notWritten(new GatewayError('gateway.fault', 'No rule says just this.'));
     return add({ effect, workspace: always.workspace, by, approvalId }, writer, deps);
   };
@@ -108,7 +109,7 @@ export function createRememberedRules(deps: RememberedRulesDeps): RememberedRule
     });
 
   return {
-    canWrite: (plan, { root }) => fitsRule(plan, { root, registryHosts }),
+    canWrite: (plan, { root }) => fitsRule(plan, { root, registryHosts, clientHosts }),
     underWay: () => writer.underWay(),
     async decide(id, said) {
       const act = () => approvals.decide(id, said);

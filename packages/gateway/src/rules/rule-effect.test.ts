@@ -5,7 +5,11 @@ import type { ToolPlan } from '../catalog/tool.ts';
 import { REACHES_NOTHING } from '../tools/built-in-plan.ts';
 import { effectsOfRule, fitsRule, ruleEffectOf } from './rule-effect.ts';
 
-const PLACE = { root: '/shop', registryHosts: ['npm.example:443', 'pypi.example:443'] };
+const PLACE = {
+  root: '/shop',
+  registryHosts: ['npm.example:443', 'pypi.example:443'],
+  clientHosts: ['model.example:443', 'login.example:443', 'other-model.example:443'],
+};
 const host = (name: string, secret: string | null = null): Effect => ({ kind: 'host', host: name, port: 443, secret });
 const path = (at: string): Effect => ({ kind: 'path', path: at, mode: 'read' });
 const DIGEST = 'ab'.repeat(32);
@@ -17,6 +21,11 @@ test.each<[string, readonly Effect[], AskedEffect]>([
     'registries',
     [host('npm.example'), host('pypi.example')],
     { kind: 'registries', hosts: ['npm.example:443', 'pypi.example:443'] },
+  ],
+  [
+    'a host beside those of a wrapped agent',
+    [host('a.example'), host('model.example'), host('login.example')],
+    { kind: 'agent_host', host: 'a.example:443', clientHosts: ['model.example:443', 'login.example:443'] },
   ],
   [
     'a file of the workspace',
@@ -38,6 +47,9 @@ test.each<[string, readonly Effect[]]>([
   ['nothing', []],
   ['two hosts', [host('a.example'), host('b.example')]],
   ['a registry and another host', [host('npm.example'), host('b.example')]],
+  ['two hosts beside those of an agent', [host('a.example'), host('b.example'), host('model.example')]],
+  ['hosts of agents alone', [host('model.example'), host('login.example')]],
+  ['a host of an agent with a secret, and another', [host('a.example'), host('model.example', 'token')]],
   ['a host with a secret', [host('a.example', 'token')]],
   ['a host and a path', [host('a.example'), path('/shop/.env')]],
   ['two files', [path('/shop/.env'), path('/shop/.npmrc')]],
@@ -50,6 +62,11 @@ test.each<[string, readonly Effect[]]>([
 function planOf(enforced: Partial<ToolPlan['enforced']>, capabilities: ToolPlan['capabilities'] = []): ToolPlan {
   const shown = { kind: 'call', name: 't', arguments: '{}' } as const;
   return { enforced: { ...REACHES_NOTHING, ...enforced }, capabilities, shown, cwd: null } as unknown as ToolPlan;
+}
+
+function wrapped(asked: readonly string[]): ToolPlan {
+  const clientHosts = ['model.example:443'];
+  return planOf({ tier: 'C', hosts: [...asked, ...clientHosts], clientHosts }, ['process_exec']);
 }
 
 test.each<[string, ToolPlan, boolean]>([
@@ -65,6 +82,14 @@ test.each<[string, ToolPlan, boolean]>([
   ['one that is granted with the workspace', planOf({ secretFiles: ['/shop/.env'], readRoots: ['/shop'] }), false],
   ['one and a protected one', planOf({ secretFiles: ['/shop/.env'], protectedPaths: ['/shop/.git/config'] }), false],
   ["an agent's own host", planOf({ tier: 'C', hosts: ['a.example:443'], clientHosts: ['a.example:443'] }), false],
+  ['a host beside those of a wrapped agent', wrapped(['a.example:443']), true],
+  ['a host and one of another agent’s', wrapped(['a.example:443', 'other-model.example:443']), false],
+  ['two hosts beside those of a wrapped agent', wrapped(['a.example:443', 'b.example:443']), false],
+  [
+    'a host and an agent’s, from a command',
+    planOf({ tier: 'C', hosts: ['a.example:443', 'model.example:443'] }, ['process_exec']),
+    false,
+  ],
   ['a host from code without a box', planOf({ hosts: ['a.example:443'] }, ['process_exec']), false],
   [
     'a page that an agent fetches itself',

@@ -8,10 +8,13 @@ export interface RulePlace {
   readonly root: string;
   /** `host:port` of the package registries that the operator knows. */
   readonly registryHosts: readonly string[];
+  /** Likewise of the agents that there are profiles of. */
+  readonly clientHosts: readonly string[];
 }
 
 /** The one thing that a rule can be about, from effects as they were shown and signed; undefined: there is no such rule. */
-export function ruleEffectOf(effects: readonly Effect[], { root, registryHosts }: RulePlace): AskedEffect | undefined {
+export function ruleEffectOf(effects: readonly Effect[], place: RulePlace): AskedEffect | undefined {
+  const { root, registryHosts, clientHosts } = place;
   const hosts = effects.flatMap((effect) =>
     effect.kind === 'host' && effect.secret === null ? [`${effect.host}:${effect.port}`] : [],
   );
@@ -20,7 +23,12 @@ export function ruleEffectOf(effects: readonly Effect[], { root, registryHosts }
   if (hosts.length === effects.length && hosts.every((host) => registryHosts.includes(host))) {
     return { kind: 'registries', hosts };
   }
-  const [host] = hosts;
+  const asked = hosts.filter((each) => !clientHosts.includes(each));
+  const [host = hosts[0]] = asked;
+  // What a wrapped agent has anyway was not what the question was about.
+  if (host !== undefined && others.length > 0 && hosts.length === effects.length && asked.length === 1) {
+    return { kind: 'agent_host', host, clientHosts: hosts.filter((each) => each !== host) };
+  }
   // Two rules do not add up within one call, so one for each of several would answer nothing.
   if (others.length > 0) return undefined;
   if (host !== undefined) return { kind: 'host', host };
@@ -38,6 +46,8 @@ export function effectsOfRule(effect: AskedEffect): readonly Effect[] {
   switch (effect.kind) {
     case 'host':
       return [hostEffect(effect.host)];
+    case 'agent_host':
+      return [effect.host, ...effect.clientHosts].map(hostEffect);
     case 'registries':
       return effect.hosts.map(hostEffect);
     case 'path':
@@ -63,23 +73,30 @@ export function fitsRule(plan: ToolPlan, place: RulePlace): boolean {
   const effect = ruleEffectOf(effectsOf(plan), place);
   if (effect === undefined) return false;
   const { enforced, capabilities } = plan;
-  const [leaving, ...more] = leavingsOf(enforced, capabilities);
-  if (more.length > 0 || leaving !== leavingOf(effect)) return false;
+  const leaves = leavingsOf(enforced, capabilities);
+  if (leaves.toSorted().join() !== leavingsOfRule(effect).join()) return false;
   if (!['A', 'C', 'built_in', 'client'].includes(enforced.tier)) return false;
   if (enforced.egress !== 'strict' && !(enforced.tier === 'client' && enforced.egress === 'preflight')) return false;
+  if (effect.kind === 'agent_host') {
+    // SECURITY: T-03 — just those that the profile gives: a host of another agent's profile was asked about, too.
+    return enforced.tier === 'C' && effect.clientHosts.toSorted().join() === enforced.clientHosts.toSorted().join();
+  }
   if (effect.kind !== 'path') return true;
   return (effect.mode === 'write' ? enforced.writeRoots : enforced.readRoots).includes(effect.path);
 }
 
-function leavingOf(effect: AskedEffect): string {
+/** Sorted. */
+function leavingsOfRule(effect: AskedEffect): readonly string[] {
   switch (effect.kind) {
     case 'host':
-      return 'host';
+      return ['host'];
+    case 'agent_host':
+      return ['client_host', 'host'];
     case 'registries':
-      return 'registry';
+      return ['registry'];
     case 'path':
-      return effect.fact;
+      return [effect.fact];
     case 'upstream':
-      return 'upstream';
+      return ['upstream'];
   }
 }

@@ -182,6 +182,13 @@ describe('the plan of a box', () => {
     expect(wrapper?.join(' ')).toContain('--ro-bind /run/palyra/0 /root/.nvm/v24 --bind /run/palyra/1 /work/project');
   });
 
+  it('mounts no toolchain by itself that lies in what is shown anyway', () => {
+    const toolchains = { path: '/opt/x/bin', readOnly: ['/opt/x/bin', '/opt/y'], environment: {} };
+    const { wrapper } = plan({ toolchains, paths: { readOnly: ['/opt/x'], writable: [] } });
+    const shown = targetsOf(wrapper, '--ro-bind').filter((path) => path.startsWith('/opt'));
+    expect(shown).toEqual(['/opt/y', '/opt/x']);
+  });
+
   it('masks after everything else is mounted', () => {
     const { wrapper } = plan({
       masked: [

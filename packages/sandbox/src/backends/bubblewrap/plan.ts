@@ -143,9 +143,10 @@ function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
     ...(survey.placed?.links ?? []).map(({ at, target }) => ({ args: ['--symlink', target, at], expected: [] })),
     ...directories.map(({ path }) => bind(path, path, { writable: false })),
     ...files.filter(({ isOver }) => isOver).map(fileOver),
-    ...outermost(toolchains.readOnly).map((path) =>
-      bind(handOver(path, { writable: false }), path, { writable: false }),
-    ),
+    ...outermost(toolchains.readOnly)
+      // It is shown with what it lies in, which is mounted later and would cover it.
+      .filter((path) => !survey.paths.readOnly.some((other) => path === other || path.startsWith(`${other}/`)))
+      .map((path) => bind(handOver(path, { writable: false }), path, { writable: false })),
     ...survey.paths.writable.map((path) => bind(handOver(path, { writable: true }), path, { writable: true })),
     ...workspaces.map((path) => bind(handOver(path, { writable, isWorkspace: true }), path, { writable })),
     ...(survey.protection ?? []).map((mount) => protect(mount, handOver)),
