@@ -101,7 +101,7 @@ export function renderSummary(summary: SessionSummary, paint: Paint): string {
     ...more,
     `  journal    ${verdictText(verified, paint)}`,
     `  look       palyra log ${run.slice(-6)}`,
-    `  undo       ${undo.replace(run, run.slice(-6))}   (what Palyra’s file tools wrote)`,
+    `  undo       ${undo.replace(run, run.slice(-6))}   (edits by file tools, not what commands wrote)`,
   ].join('\n')}\n`;
 }
 
