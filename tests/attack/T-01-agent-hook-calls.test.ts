@@ -1,6 +1,6 @@
-// T-01, T-05, T-06, T-38, T-40, T-41: an agent whose hook was allowed one thing gets another one to run: it comes twice for a command,
+// T-01, T-05, T-06, T-38, T-39, T-40, T-41: an agent whose hook was allowed one thing gets another one to run: it comes twice for a command,
 // comes with a command of its own, comes for another one's, says itself what only a hook may say, or uses its own file tools
-// for its hook's settings, for Palyra's home, and for files that run later.
+// for its hook's settings, for Palyra's home, and for files that run later. And it names another session each time.
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApprovalService, OutcomeKind, RunService } from '@palyra/api';
@@ -153,3 +153,13 @@ async function findsNothing(): Promise<void> {
   agent.palyrad.child.kill('SIGTERM');
   expect(await waiting).toMatchObject(refused);
 }
+
+test('a session that nobody knows is not begun by a report, and none has a name of megabytes', async () => {
+  const operator = agent.palyrad.client(RunService, 'operator');
+  const before = (await operator.listRuns({})).runs.length;
+  const report = (session: string) =>
+    agent.say(agent.event('PostToolUse', 'Read', { file_path: 'a' }, { session_id: session, tool_response: '' }));
+  for (const session of ['another', 'and another']) expect(await report(session)).toMatchObject({ code: 0 });
+  expect((await operator.listRuns({})).runs).toHaveLength(before);
+  expect(await report('x'.repeat(4_000_000))).toMatchObject(refused);
+});

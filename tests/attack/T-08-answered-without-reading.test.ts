@@ -54,18 +54,23 @@ function openInbox() {
   now = 10_000;
   const send = (typed: string) => {
     const key = singleKey(Buffer.from(typed));
-    if (key !== undefined) inbox.press(key);
+    if (key === undefined) inbox.disturb();
+    else inbox.press(key);
   };
-  return { send, answers };
+  const wait = (ms: number) => {
+    now += ms;
+  };
+  return { send, answers, wait };
 }
 
 test.each(['oo', 'o\n', 'so what', '\u001B[A', '\u001Bo', '\u001B[200~o\u001B[201~', 'ø', ''])(
   'in the inbox %j, which is no single key, answers nothing',
   async (pasted) => {
-    const { send, answers } = openInbox();
+    const { send, answers, wait } = openInbox();
     send(pasted);
     await Promise.resolve();
     expect(answers).toEqual([]);
+    wait(700);
     send('o');
     await vi.waitFor(() => expect(answers).toEqual([{ decision: 'approve', scope: 'once' }]));
   },
@@ -74,4 +79,17 @@ test.each(['oo', 'o\n', 'so what', '\u001B[A', '\u001Bo', '\u001B[200~o\u001B[20
 test('--yes answers the question that is named, and no other that is open by now', async () => {
   const { exit, err } = await runInProcess({ args: ['approve', '--yes'], input: '', cwd: '/', variables: {} });
   expect({ exit, err }).toMatchObject({ exit: 2, err: expect.stringContaining('error[cli.missing_argument]') });
+});
+
+test('what a terminal answers to a program, in pieces of which the last looks like a key, answers nothing', () => {
+  const { send, answers, wait } = openInbox();
+  // The title that the program gave its window comes back when it asks, and may be read in the middle.
+  send('\u001B]lto d');
+  send('o');
+  wait(699);
+  send('o');
+  expect(answers).toEqual([]);
+  wait(1);
+  send('o');
+  expect(answers).toEqual([{ decision: 'approve', scope: 'once' }]);
 });

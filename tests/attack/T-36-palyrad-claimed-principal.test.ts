@@ -1,5 +1,6 @@
 // T-36: a caller says who it is: in headers that other servers believe, with a token beside its certificate, with a
-// certificate where a token is asked for; a token whose scope is left.
+// certificate where a token is asked for; a token whose scope is left. T-40: an agent with a token would be in a box with the
+// operator's login for another agent.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -104,6 +105,7 @@ test('what a token has open ends when it is revoked', async () => {
   });
   const runs = createClient(RunService, transport);
   const headers = { authorization: `Bearer ${made.token}` };
+  await expect(runs.startRun({ workspace: project, surface: 'wrap' }, { headers })).rejects.toThrow('on this host');
   const { runId } = await runs.startRun({ workspace: project }, { headers });
   const events = runs.watchRun({ runId }, { headers })[Symbol.asyncIterator]();
   expect((await events.next()).value?.event?.event.case).toBe('runStarted');

@@ -1,8 +1,10 @@
-// T-40, T-06, T-15, T-41, T-36, T-58: an agent in the box of `palyra wrap`, and a command that it has run beside it, are hostile.
+// T-40, T-06, T-15, T-35, T-41, T-36, T-58: an agent in the box of `palyra wrap`, and a command that it has run beside it, are hostile.
 // They try to answer questions, to change rules, to see what others do, to start another agent with somebody's login, to read
 // Palyra's home and the operator's keys, to switch the hooks off, and to leave something for later. And a caller outside claims
-// to be wrapped.
+// to be wrapped, and one in its box goes on after the device that it was started with was revoked.
+import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect } from '@palyra/client';
@@ -16,6 +18,10 @@ const PATIENT = 240_000;
 
 interface Logged {
   readonly runs: readonly { readonly calls: readonly { readonly tool: string; readonly outcome: string }[] }[];
+}
+
+interface Listed {
+  readonly devices: readonly { readonly device_id: string; readonly kind: string }[];
 }
 
 let here: Newcomer;
@@ -154,3 +160,26 @@ test('a caller outside that says it is wrapped gets nothing attested as that', a
   await plain.end();
   rmSync(join(here.workspace, 'told.json'), { force: true });
 });
+
+test(
+  'an agent in its box is nobody any more when the device that it was started with is revoked',
+  async () => {
+    const at = (name: string) => join(here.workspace, name);
+    spawnSync('mkfifo', [at('ready'), at('go-on'), at('over')]);
+    const list = door('ToolService/ListTools');
+    const script = `${list} > first; echo > ready; read -r line < go-on; ${list} > second; echo > over`;
+    const wrapped = here.start(['wrap', '--', 'sh', '-c', script]);
+    await readFile(at('ready'));
+    expect(readFileSync(at('first'), 'utf8')).toMatch(/^200 /);
+    const { devices } = JSON.parse((await here.palyra(['device', 'list', '--json'])).out) as Listed;
+    const [{ device_id: id } = { device_id: '' }] = devices.filter(({ kind }) => kind === 'agent');
+    expect(await here.palyra(['device', 'revoke', id, '--yes'])).toMatchObject({ exit: 0 });
+    await writeFile(at('go-on'), 'x\n');
+    await readFile(at('over'));
+    expect(readFileSync(at('second'), 'utf8')).toMatch(/^(?:401|no palyrad)/);
+    await here.palyra(['stop']);
+    wrapped.child.kill();
+    await wrapped.ended;
+  },
+  PATIENT,
+);

@@ -5,6 +5,8 @@ import { createCatalog } from '../../packages/gateway/src/catalog/create-catalog
 import { parseInput } from '../../packages/gateway/src/catalog/parse-input.ts';
 import type { Tool } from '../../packages/gateway/src/catalog/tool.ts';
 import { nameNetwork } from '../../packages/gateway/src/connections/named-network.ts';
+import { enforcedBy } from '../../packages/gateway/src/runners/delegated/delegated-facts.ts';
+import { createLocatePath } from '../../packages/gateway/src/runners/delegated/locate-path.ts';
 import { PROCESS_INPUT } from '../../packages/gateway/src/tools/process-command.ts';
 
 const TOOL = { name: 'palyra.process.run', inputSchema: PROCESS_INPUT };
@@ -84,4 +86,29 @@ test.each([
   'a%2eb',
 ])('%s is no host', (written) => {
   expect(nameNetwork([written], [])).toMatchObject({ kind: 'malformed', at: 0 });
+});
+
+const place = { runId: 'run', callId: 'call', workspace: '/work', timeoutMs: 1000, coverage: 'hooked' } as const;
+const fetching = (url: string) =>
+  enforcedBy(
+    'fetch',
+    { client: 'goose', tool: 'fetch', paths: [], arguments: '{}', url },
+    { place, locate: createLocatePath([]) },
+  );
+
+test.each([
+  String.raw`https://good.example\@evil.example/`,
+  String.raw`https:\\good.example@evil.example`,
+  'https://good.example@evil.example/',
+  'https://good.example:443@evil.example/',
+  'https://@evil.example',
+  'https://good.exa\nmple/',
+  'https:good.example',
+  'file:///etc/passwd',
+])('%j, whose host one program finds here and another one there, is no page of an agent’s own tool', async (url) => {
+  expect(await fetching(url)).toBeUndefined();
+});
+
+test('a page with such signs behind its host is one', async () => {
+  expect(await fetching('https://good.example/@evil.example?a=b@c')).toMatchObject({ hosts: ['good.example:443'] });
 });

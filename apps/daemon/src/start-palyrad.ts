@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { Config, HomeLayout } from '@palyra/config';
 import type { Caller } from '@palyra/gateway';
 import { agentCertificateReader, hasAuthority, IdentityError } from '@palyra/identity';
-import { type Clock, systemClock } from '@palyra/primitives';
+import { type Clock, parseId, systemClock } from '@palyra/primitives';
 import type { OperatorPlaces, Sandbox } from '@palyra/sandbox';
 import { removeAddressFile, writeAddressFile } from './address-file.ts';
 import { createAgentSessions } from './agents/agent-sessions.ts';
@@ -119,6 +119,7 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
       ...daemon,
       hubs,
       userHome: options.operator.home,
+      counts: async (id) => (await identity.registry.find(parseId('device', id)))?.revoked === null,
       serve: (parts) =>
         serveBox(parts, { services, config, place, lifecycle, limits, policies, telemetry, logger, clock }),
     }),

@@ -45,11 +45,21 @@ export function canaryMessage(
   });
 }
 
+/** All agents have ids of a few dozen characters. */
+const LONGEST_SESSION = 512;
+
+/** Throws `agents.bad_event`. SECURITY: T-39 — it is kept for as long as the session is. */
+function sessionOf(message: JsonObject, name: string): string {
+  const session = textOf(message, name);
+  if (session.length <= LONGEST_SESSION) return session;
+  throw new AgentsError('agents.bad_event', `What the hook says has a ${name} that is none.`);
+}
+
 /** Throws `agents.bad_event`. */
 export function readHookMessage(message: JsonObject, layout: MessageLayout): AgentEvent {
   const { names, events } = layout;
   const event = textOf(message, names.event);
-  if (event === events.sessionEnd) return { kind: 'session_ended', session: textOf(message, names.session) };
+  if (event === events.sessionEnd) return { kind: 'session_ended', session: sessionOf(message, names.session) };
   if (event !== events.before && event !== events.after && event !== events.failed) {
     // SECURITY: T-58 — our hook is entered for those alone: another name is another format, and may be one before a tool.
     throw new AgentsError('agents.bad_event', 'What the hook says is of no event that it was installed for.');
@@ -59,7 +69,7 @@ export function readHookMessage(message: JsonObject, layout: MessageLayout): Age
   if (tool === CANARY_TOOL) return { kind: 'canary', nonce: textOf(input, 'nonce') };
   const cwd = directoryOf(message, names.cwd);
   const place = {
-    session: textOf(message, names.session),
+    session: sessionOf(message, names.session),
     cwd,
     callId: names.callId === undefined ? undefined : optionalText(message, names.callId),
   };

@@ -52,7 +52,8 @@ describe.each(WRAP_PROFILES.filter((name) => findWrapped(name)?.hooks !== undefi
 
 test.each(CLIENT_NAMES)('nothing that %s writes for good is settings, or runs later outside', (name) => {
   const { writable, copied, readOnly } = findClient(name).profile.state;
-  const odd = /settings|hooks|mcp|config|rules|plugins|commands|agents|skills|shell|bin|\.md$|cache/i;
+  const odd =
+    /settings|hooks|mcp|config|rules|plugins|commands|agents|skills|shell|bin|\.md$|cache|tmp|goose\/sessions/i;
   expect(writable.filter((path) => odd.test(path.replace(/^\.config\//, '')))).toEqual([]);
   expect(new Set([...writable, ...copied, ...readOnly]).size).toBe(writable.length + copied.length + readOnly.length);
 });

@@ -69,7 +69,8 @@ async function answerAtKeyboard({ client, home }: Reached, keyboard: Keyboard, c
   });
   const pressed = (bytes: Uint8Array) => {
     const key = singleKey(bytes);
-    if (key !== undefined) box.press(key);
+    if (key === undefined) box.disturb();
+    else box.press(key);
   };
   const watching = new AbortController();
   const stop = () => watching.abort();

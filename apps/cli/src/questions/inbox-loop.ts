@@ -18,6 +18,8 @@ export interface Inbox {
   take(question: InboxQuestion): void;
   /** A key that a person pressed. */
   press(key: string): void;
+  /** Something came that is no key: who reads begins anew. */
+  disturb(): void;
   /** Resolves when the person leaves. */
   readonly left: Promise<void>;
 }
@@ -83,6 +85,11 @@ export function createInbox(deps: InboxDeps): Inbox {
         return showNext();
       }
       if (shown === undefined && isNew && question.isOpen) showNext();
+    },
+    disturb() {
+      // SECURITY: T-08 — what a terminal answers to a program comes in pieces, and the last of them may look like a key.
+      if (shown !== undefined) shown = { ...shown, at: deps.now() };
+      isSure = false;
     },
     press(key) {
       if (key === 'q' || key === '\u0003' || key === '\u0004') return leave();

@@ -1,8 +1,8 @@
 /** What is known of the screen that an agent draws on. */
 export interface AgentScreen {
   saw(bytes: Uint8Array): void;
-  /** What is written before something of ours stands on it. */
-  begin(): string;
+  /** What is written before something of ours stands on a screen of so many lines. */
+  begin(rows: number): string;
   /** And after it. */
   end(): string;
 }
@@ -13,8 +13,8 @@ const SECOND_SCREEN = new RegExp(`${String.fromCharCode(27)}\\[\\?(?:1049|1047|4
 const KEPT = 8;
 
 /**
- * A program that draws has its screen cleared, and draws it anew when it is told that its size has changed; of one that only
- * writes lines nothing is lost.
+ * A program that draws has its screen cleared, and draws it anew when it is told that its size has changed; what one that only
+ * writes lines has written is pushed up, and nothing of it is lost.
  */
 export function createAgentScreen(): AgentScreen {
   let isDrawing = false;
@@ -25,10 +25,27 @@ export function createAgentScreen(): AgentScreen {
       for (const [, how] of text.matchAll(SECOND_SCREEN)) isDrawing = how === 'h';
       rest = text.slice(-KEPT);
     },
-    // SECURITY: T-08 — what the agent has begun ends here, and neither its colours nor its cursor stay: CAN, SGR 0, DECTCEM.
-    begin: () => `\u0018\u001B[0m\u001B[?25h${isDrawing ? CLEAR : '\r\n'}`,
+    // SECURITY: T-08 — alone on the screen: nothing that the agent has drawn stands beside it, in its place or as a part of it.
+    begin: (rows) => `${OWN_SCREEN}${isDrawing ? '' : `\u001B[${rows};1H${'\r\n'.repeat(rows)}`}${CLEAR}`,
     end: () => (isDrawing ? CLEAR : '\r\n'),
   };
 }
 
 const CLEAR = '\u001B[r\u001B[2J\u001B[H';
+
+/**
+ * SECURITY: T-08 — what the agent has begun ends here, and nothing that it has set stays, or a question would stand in two lines
+ * of the screen, in the colour of its background, in signs for letters, or nowhere yet.
+ */
+export const OWN_SCREEN: string = [
+  // CAN, and the end of a string, for those to whom CAN is none.
+  '\u0018\u001B\\',
+  // Drawing at once (2026), no margins at the sides (69), no origin (6), lines that wrap (7), no inverse screen (5), a cursor.
+  '\u001B[?2026l\u001B[?69l\u001B[?6l\u001B[?7h\u001B[?5l\u001B[?25h',
+  // No inserting, and all lines of the screen scroll; the cursor stays where it is.
+  '\u001B[4l\u001B7\u001B[r\u001B8\u001B[?6l',
+  // Letters are letters: SI, G0 and G1.
+  '\u000F\u001B(B\u001B)B',
+  // Colours as they were, of the palette, of text and of background; no link, nothing hidden.
+  '\u001B]104\u001B\\\u001B]110\u001B\\\u001B]111\u001B\\\u001B]8;;\u001B\\\u001B[0m',
+].join('');

@@ -7,12 +7,12 @@ import { createInbox, type Inbox } from '../questions/inbox-loop.ts';
 import { readPrompt } from '../questions/shown-prompt.ts';
 import { singleKey } from '../questions/single-keys.ts';
 import { choosePaint } from '../render/paint.ts';
-import { createAgentScreen } from './agent-screen.ts';
+import { createAgentScreen, OWN_SCREEN } from './agent-screen.ts';
 
 /** Questions of one session in the terminal that its agent has. */
 export interface TerminalQuestions {
-  /** Resolves at once, or when the question that stands there is gone. */
-  held(): Promise<void>;
+  /** While a question stands there: resolves when it is gone, and the next one may stand there then. */
+  held(): Promise<void> | undefined;
   /** What the agent has put on the screen. */
   saw(bytes: Uint8Array): void;
   /** True: what was typed was for a question. */
@@ -42,13 +42,14 @@ export async function askInTerminal(deps: AskDeps): Promise<TerminalQuestions | 
   const open = new Map<string, PendingApproval>();
   const passedOver = new Set<string>();
   let shown: ShownQuestion | undefined;
+  let isClosed = false;
 
   const showNext = () => {
     const next = [...open.values()].find(({ approval_id: id }) => !passedOver.has(id));
     if (shown !== undefined || next === undefined || watching.signal.aborted) return;
     const over = Promise.withResolvers<void>();
     const { stdout } = context.openOutput();
-    stdout.write(screen.begin());
+    stdout.write(screen.begin(stdout.rows ?? 24));
     const leave = () => {
       if (shown?.over !== over.promise) return;
       passedOver.add(next.approval_id);
@@ -81,7 +82,7 @@ export async function askInTerminal(deps: AskDeps): Promise<TerminalQuestions | 
   };
   const heard = hear().catch(() => undefined);
   return {
-    held: async () => shown?.over,
+    held: () => shown?.over,
     saw: (bytes) => screen.saw(bytes),
     take(bytes) {
       shown?.take(bytes);
@@ -91,8 +92,22 @@ export async function askInTerminal(deps: AskDeps): Promise<TerminalQuestions | 
       watching.abort();
       await heard;
       client.close();
+      if (isClosed) return;
+      isClosed = true;
+      // SECURITY: T-08 — what is said of the session afterwards is not hidden by what the agent has left behind.
+      context.openOutput().stdout.write(OWN_SCREEN);
     },
   };
+}
+
+/** Lets the agent write. SECURITY: T-08 — not while a question stands, be it the one behind the one that it waited for. */
+export async function betweenQuestions(
+  questions: Pick<TerminalQuestions, 'held'> | undefined,
+  write: () => Promise<void>,
+): Promise<void> {
+  for (let held = questions?.held(); held !== undefined; held = questions?.held()) await held;
+  // In the same turn as the look.
+  await write();
 }
 
 interface ShownQuestion {
@@ -148,7 +163,8 @@ function inboxFor(shown: PendingApproval, { context, client, home, leave }: Inbo
         return;
       }
       const key = singleKey(bytes);
-      if (key !== undefined) box.press(key);
+      if (key === undefined) box.disturb();
+      else box.press(key);
     },
   };
 }

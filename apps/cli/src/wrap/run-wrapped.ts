@@ -7,7 +7,7 @@ import { trailerOf } from '../exec/run-command.ts';
 import type { Reached } from '../reach-daemon.ts';
 import { choosePaint } from '../render/paint.ts';
 import { writeOutput } from '../write-output.ts';
-import { askInTerminal, type TerminalQuestions } from './ask-in-terminal.ts';
+import { askInTerminal, betweenQuestions, type TerminalQuestions } from './ask-in-terminal.ts';
 import type { AgentToWrap } from './choose-agent.ts';
 import { renderSummary, summarise } from './session-summary.ts';
 
@@ -44,9 +44,10 @@ export async function runWrapped(agent: AgentToWrap, { run, reached, context }: 
       input: attachment.input,
       signal: cancelled.signal,
       async onOutput({ stream, data }) {
-        await questions?.held();
-        questions?.saw(data);
-        await writeOutput(context.asJson || stream === 'stderr' ? stderr : stdout, data);
+        await betweenQuestions(questions, async () => {
+          questions?.saw(data);
+          await writeOutput(context.asJson || stream === 'stderr' ? stderr : stdout, data);
+        });
       },
       onEvent(event) {
         if (event.kind === 'execution_started') isRunning = true;

@@ -52,12 +52,12 @@ test('files that were changed since are found by the kernel’s clock, whatever 
   expect(changedFiles(place, Date.now() + 60_000)).toEqual({ count: 0, paths: [], isWhole: true });
 });
 
-test('a program that draws has its screen cleared around a question, one that writes lines has not', () => {
+test('a program that draws has its screen cleared around a question, what another one wrote is pushed up first', () => {
   const screen = createAgentScreen();
-  expect(screen.begin()).toBe('\u0018\u001B[0m\u001B[?25h\r\n');
+  expect(screen.begin(3)).toContain('\u001B[3;1H\r\n\r\n\r\n');
   screen.saw(Buffer.from('text \u001B[?10'));
   screen.saw(Buffer.from('49h drawing'));
-  expect(screen.begin()).toContain('\u001B[2J');
+  expect(screen.begin(3)).not.toContain('\r\n');
   screen.saw(Buffer.from('\u001B[?1049l'));
   expect(screen.end()).toBe('\r\n');
 });

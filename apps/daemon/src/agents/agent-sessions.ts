@@ -62,9 +62,15 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
     return { caller, workspace };
   };
   const open = (name: string, { event, caller, workspace }: Opening): Promise<AgentSession> => {
-    const key = JSON.stringify([caller.credential, name, event.session, workspace.id]);
+    const key = keyOf(name, { event, caller, workspace });
     const known = sessions.get(key);
     if (known !== undefined) return known;
+    const [oldest] = sessions;
+    // SECURITY: T-39 — who names another one each time has no more of them; of the oldest nothing is reported any more.
+    if (oldest !== undefined && sessions.size >= MOST_SESSIONS) {
+      sessions.delete(oldest[0]);
+      void oldest[1].then(({ reports }) => reports.close());
+    }
     const opening = gateway.startRun(caller, { workspace }).then((run): AgentSession => {
       hubs.of(run);
       hubs.attend(run.id).leave();
@@ -130,9 +136,9 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
     });
   };
   const report = async (client: Client, event: Extract<AgentEvent, { readonly kind: 'after' }>): Promise<void> => {
-    const { reports } = await open(client.profile.name, { event, ...(await whoAndWhere(event)) });
+    const known = sessions.get(keyOf(client.profile.name, { event, ...(await whoAndWhere(event)) }));
     // What nobody waits for ran in the box, and is on record already.
-    reports.report(reportName(event), { kind: event.outcome, output: event.output });
+    (await known)?.reports.report(reportName(event), { kind: event.outcome, output: event.output });
   };
   const answer = async (asked: AskedHook, signal: AbortSignal): Promise<HookReply> => {
     const client = findClient(asked.client);
@@ -174,11 +180,17 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
 }
 
 const MOST_SAID = 4096;
+/** Sub-agents and forgotten conversations included. */
+const MOST_SESSIONS = 1024;
 
 interface Opening {
   readonly event: { readonly cwd: string; readonly session: string };
   readonly caller: Caller;
   readonly workspace: Workspace;
+}
+
+function keyOf(name: string, { event, caller, workspace }: Opening): string {
+  return JSON.stringify([caller.credential, name, event.session, workspace.id]);
 }
 
 /** Where an agent has no name for a call: two that are the same are reported in the order in which they were made. */

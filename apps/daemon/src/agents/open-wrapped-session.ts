@@ -1,6 +1,7 @@
 import { type Gateway, GatewayError, type OpenedSession, type Run, type Workspace } from '@palyra/gateway';
 import type { TokenPeer } from '@palyra/identity';
 import type { Clock, Logger } from '@palyra/primitives';
+import { DaemonError } from '../daemon-error.ts';
 import type { Authenticate } from '../interceptors/authenticate.ts';
 import { type AuthenticatedPeer, PEER } from '../interceptors/peer-context.ts';
 import type { RunHubs } from '../runs/run-hubs.ts';
@@ -26,6 +27,8 @@ export interface OpenWrappedDeps {
   readonly logger: Logger;
   /** Whose settings its own began as. */
   readonly userHome: string;
+  /** Whether the device that began the run counts still. */
+  counts(device: string): Promise<boolean>;
   serve(parts: BoxParts): OpenDoor;
 }
 
@@ -49,6 +52,12 @@ export async function openWrappedSession(session: WrappedAgentSession, deps: Ope
     resumeRun: only,
     adoptRun: async (wanted) => only(undefined, wanted),
   };
+  const { deviceId } = call.run.caller;
+  // SECURITY: T-35 — looked up for each: whoever is in the box is no more than the one who began the run, and no longer.
+  const checked = async () => {
+    if (deviceId !== undefined && !(await deps.counts(deviceId))) throw notAnyMore();
+    return caller;
+  };
   const agentSessions = createAgentSessions({
     ...deps,
     gateway,
@@ -56,21 +65,46 @@ export async function openWrappedSession(session: WrappedAgentSession, deps: Ope
     workspaces: { resolve: async () => workspace },
     home: { listener: BOX_LISTENER },
     asShown: shownInBox,
-    caller: async () => caller,
+    caller: checked,
   });
-  const { door, close } = deps.serve({ agentSessions, authenticate: as(peerOf(session)), gateway, hubs, workspace });
+  const authenticate = as(peerOf(session), checked);
+  const { door, close } = deps.serve({ agentSessions, authenticate, gateway, hubs, workspace });
+  const over = new AbortController();
+  void hangUpLater(checked, { close, clock: deps.clock, signal: over.signal });
   return {
     door,
     async close() {
+      over.abort('over');
       close();
       agentSessions.close();
     },
   };
 }
 
+const LOOK_EVERY_MS = 1_000;
+
+interface Watched extends Pick<OpenWrappedDeps, 'clock'> {
+  close(): void;
+  readonly signal: AbortSignal;
+}
+
+/** SECURITY: T-35 — what is open already ends, too, as streams of revoked tokens do: on one of them calls go on being made. */
+async function hangUpLater(checked: () => Promise<unknown>, { close, clock, signal }: Watched): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    const counts = await checked().then(
+      () => true,
+      () => false,
+    );
+    if (!counts) close();
+  }
+}
+
 /** SECURITY: T-36 — by the listener alone: nothing that is sent says who it is. */
-function as(peer: AuthenticatedPeer): Authenticate {
+function as(peer: AuthenticatedPeer, checked: () => Promise<unknown>): Authenticate {
   return async ({ values }) => {
+    await checked();
     values.set(PEER, peer);
     return peer;
   };
@@ -87,6 +121,16 @@ function peerOf({ caller }: WrappedAgentSession): AuthenticatedPeer {
     actions: ACTIONS,
     expiresAt: Number.MAX_SAFE_INTEGER,
   };
+}
+
+function notAnyMore(): DaemonError {
+  return new DaemonError(
+    'daemon.not_authenticated',
+    'The device that this agent was started with does not count any more.',
+    {
+      fix: 'palyra device list shows what there is.',
+    },
+  );
 }
 
 function notFound(): GatewayError {

@@ -33,6 +33,8 @@ export function createOwnHubs(hubs: RunHubs, clock: Pick<Clock, 'now'>): OwnHubs
       left.set(shared, over);
       return shared;
     },
+    // SECURITY: T-16, T-35 — whoever is in the box does not keep the box: with the one who began the run gone, it ends.
+    attend: () => ({ leave: () => undefined }),
     of: (run) => hubOf(hubs.of(run), left.get(run)?.promise),
     async events() {
       throw new GatewayError('gateway.run_not_found', 'There is no such run of this credential.');

@@ -6,6 +6,7 @@ import type { Logger } from '@palyra/primitives';
 import type { createRequestGate } from '../interceptors/request-gate.ts';
 import { answer } from '../listeners/answer.ts';
 import { handleConnect } from '../listeners/handle-connect.ts';
+import { keepSessionsHonest } from '../listeners/keep-sessions-honest.ts';
 import type { ApiDeps } from '../listeners/serve-api.ts';
 import type { AgentSessions } from './agent-sessions.ts';
 import { HOOK_KEY_BYTES, HOOK_MAGIC } from './hook-frames.ts';
@@ -95,6 +96,7 @@ function apiServer(deps: DoorDeps): { readonly server: Http2Server; hangUp(): vo
     session.once('close', () => sessions.delete(session));
   });
   server.on('sessionError', () => undefined);
+  keepSessionsHonest(server);
   return {
     server,
     hangUp() {
@@ -110,6 +112,7 @@ function firstBytes(connection: Duplex): Promise<Buffer | undefined> {
     const settle = (bytes: Buffer | undefined) => {
       clearTimeout(late);
       connection.off('readable', look);
+      connection.off('end', gone);
       connection.off('close', gone);
       resolve(bytes);
     };
@@ -123,6 +126,7 @@ function firstBytes(connection: Duplex): Promise<Buffer | undefined> {
     };
     const gone = () => settle(undefined);
     connection.on('readable', look);
+    connection.once('end', gone);
     connection.once('close', gone);
   });
 }

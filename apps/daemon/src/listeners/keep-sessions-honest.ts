@@ -1,4 +1,4 @@
-import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
+import type { Http2SecureServer, Http2Server, ServerHttp2Session } from 'node:http2';
 
 const ASK_EVERY_MS = 30_000;
 
@@ -6,7 +6,7 @@ const ASK_EVERY_MS = 30_000;
  * Asks each HTTP/2 connection whether its client still answers; one that did not by the next time is ended.
  * SECURITY: T-39 — a client that went away without a word, or stopped reading, would keep its streams for ever.
  */
-export function keepSessionsHonest(server: Http2SecureServer, askEveryMs: number = ASK_EVERY_MS): void {
+export function keepSessionsHonest(server: Http2SecureServer | Http2Server, askEveryMs: number = ASK_EVERY_MS): void {
   server.on('session', (session: ServerHttp2Session) => {
     let isAsked = false;
     const ask = () => {

@@ -10,6 +10,7 @@ import {
   type Workspace,
 } from '@palyra/gateway';
 import { parseId } from '@palyra/primitives';
+import { DaemonError } from '../daemon-error.ts';
 import type { Authorizer } from '../interceptors/authorize.ts';
 import { type AuthenticatedPeer, peerOf } from '../interceptors/peer-context.ts';
 import type { RunHubs } from '../runs/run-hubs.ts';
@@ -53,6 +54,7 @@ export function createRunCalls(deps: RunServiceDeps): RunCalls {
   };
   const start = async (context: HandlerContext, request: StartedWith): Promise<Run> => {
     const peer = peerOf(context);
+    if (request.surface === 'wrap' && !isOfThisHost(peer)) throw notHere();
     const workspace = await deps.workspaceFor(peer, request.workspace);
     const session = request.sessionId === '' ? {} : { session: parseId('session', request.sessionId) };
     const place = { ...deps.placeOf(peer), ...coverageOf(request.surface) };
@@ -148,6 +150,20 @@ function onlyWrapping(run: Run): Run {
       return run.call(proposed);
     },
   };
+}
+
+/**
+ * SECURITY: T-36, T-40 — an agent's box holds its login, which the operator has in a file of this host: it is for whoever works
+ * here, and not for an agent from elsewhere, or one with a token.
+ */
+function isOfThisHost(peer: AuthenticatedPeer): boolean {
+  return peer.via === 'certificate' && peer.assurance === 'same_host_key';
+}
+
+function notHere(): DaemonError {
+  return new DaemonError('daemon.not_permitted', 'Agents are wrapped for whoever works on this host.', {
+    fix: 'Run palyra wrap at a terminal of the host that palyrad runs on.',
+  });
 }
 
 /** A call that nobody will ask for again still has a name, by which it is told. */

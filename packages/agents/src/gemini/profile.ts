@@ -11,7 +11,8 @@ export const profile: AgentProfile = {
     'accounts.google.com:443',
   ],
   state: {
-    writable: ['.gemini/oauth_creds.json', '.gemini/google_accounts.json', '.gemini/tmp'],
+    // SECURITY: T-15 — not `.gemini/tmp`: it starts programs from there (`tmp/bin/rg`), outside as well.
+    writable: ['.gemini/oauth_creds.json', '.gemini/google_accounts.json'],
     copied: ['.gemini/installation_id'],
     readOnly: ['.gemini/settings.json', '.gemini/GEMINI.md'],
   },

@@ -7,7 +7,8 @@ export const profile: AgentProfile = {
   program: 'goose',
   hosts: [],
   state: {
-    writable: ['.local/share/goose/sessions'],
+    // SECURITY: T-15 — not its sessions: each holds extensions, which are commands, that run when somebody goes on with it.
+    writable: [],
     copied: [],
     readOnly: ['.config/goose'],
   },

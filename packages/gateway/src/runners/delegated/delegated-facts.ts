@@ -78,8 +78,12 @@ function ofPaths(
   };
 }
 
+const ONE_HOST = /^https?:\/\/[^/?#\\@\s]+(?:[/?#]|$)/i;
+
 function hostsOf(url = ''): Pick<Enforced, 'hosts' | 'privateHosts'> | undefined {
   const parsed = URL.parse(url);
+  // SECURITY: T-57 — what all programs read alike: with a `@`, or a backslash, they look for the host in different places.
+  if (!ONE_HOST.test(url)) return undefined;
   if (parsed === null || !['http:', 'https:'].includes(parsed.protocol)) return undefined;
   const port = parsed.port === '' ? (parsed.protocol === 'https:' ? '443' : '80') : parsed.port;
   // What the operator opened of private networks is opened for boxes, not for an agent outside of one.

@@ -79,7 +79,8 @@ async function look(workspace: string, path: string): Promise<Looked | undefined
     }
     const stat = await at.stat();
     if (!stat.isFile() || stat.size > MOST_BYTES) return undefined;
-    const bytes = await at.readFile();
+    const bytes = await readAtMost(at, MOST_BYTES);
+    if (bytes === undefined) return undefined;
     const state = { kind: 'file', sha256: sha256Hex(bytes), sizeBytes: bytes.length, mode: stat.mode & 0o777 } as const;
     return { path, state, bytes, missing: [] };
   } finally {
@@ -88,6 +89,21 @@ async function look(workspace: string, path: string): Promise<Looked | undefined
 }
 
 const EMPTY = new Uint8Array();
+/** More than almost any file that an agent edits. */
+const PIECE = 256 * 1024;
+
+/** SECURITY: T-39 — undefined for what has grown beyond it since it was looked at: its agent writes it while it is read. */
+async function readAtMost(file: FileHandle, most: number): Promise<Uint8Array | undefined> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for (;;) {
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(PIECE), 0, PIECE, length);
+    if (bytesRead === 0) return Buffer.concat(pieces, length);
+    length += bytesRead;
+    if (length > most) return undefined;
+    pieces.push(buffer.subarray(0, bytesRead));
+  }
+}
 
 function directoriesFrom(names: readonly string[], first: number): readonly string[] {
   return names.slice(first, -1).map((_, index) => names.slice(0, first + index + 1).join('/'));
