@@ -79,7 +79,7 @@ describe('version and help', () => {
       true,
     ]);
     expect(out).not.toContain('\u001b');
-    expect(out).toMatch(/Agents +exec, install, uninstall, mcp, log, why/);
+    expect(out).toMatch(/Agents +wrap, exec, install, uninstall, mcp, log, why/);
     expect(out).toMatch(/Configuration +config/);
   });
 
