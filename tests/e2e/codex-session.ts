@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { WorkspaceService } from '@palyra/api';
+import { RunService, WorkspaceService } from '@palyra/api';
 import { declareLongLived } from '../../packages/testkit/src/process-mark.ts';
 import { type PalyradProcess, type StartOptions, startPalyrad } from '../palyrad-process.ts';
 import { runInProcess } from './cli-in-process.ts';
@@ -240,4 +240,14 @@ async function withAppServer<T>(
 /** The hooks that Codex has in its settings, as text. */
 export function hookSettings({ person }: CodexHouse): string {
   return readFileSync(join(person, '.codex/hooks.json'), 'utf8');
+}
+
+/** Of all calls that palyrad has on record, oldest first. */
+export async function resultsOnRecord({ palyrad }: CodexHouse) {
+  const runs = palyrad.client(RunService, 'operator');
+  const { runs: all } = await runs.listRuns({});
+  const calls = await Promise.all(all.map(async ({ runId }) => (await runs.getRun({ runId })).calls));
+  const ids = calls.flat().map(({ callId }) => callId);
+  const pages = await Promise.all(ids.toSorted().map((callId) => runs.getCall({ callId })));
+  return pages.map(({ result }) => result);
 }

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ApprovalService, OutcomeKind, type PendingApproval, RunService } from '@palyra/api';
+import { ApprovalService, OutcomeKind, type PendingApproval } from '@palyra/api';
 import { findHook } from '@palyra/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PALYRA } from '../hooked-agent.ts';
@@ -12,6 +12,7 @@ import {
   hookSettings,
   listHooks,
   openCodexHouse,
+  resultsOnRecord,
   runCodex,
   trustHooks,
   writeCodexConfig,
@@ -52,12 +53,7 @@ const isThere = (name: string) => existsSync(inWorkspace(name));
 
 /** What is on record of all calls so far, oldest first. */
 async function attested() {
-  const runs = house.palyrad.client(RunService, 'operator');
-  const { runs: all } = await runs.listRuns({});
-  const calls = await Promise.all(all.map(async ({ runId }) => (await runs.getRun({ runId })).calls));
-  const ids = calls.flat().map(({ callId }) => callId);
-  const pages = await Promise.all(ids.toSorted().map((callId) => runs.getCall({ callId })));
-  return pages.map(({ result }) => ({
+  return (await resultsOnRecord(house)).map((result) => ({
     tool: result?.tool,
     outcome: OutcomeKind[result?.outcome?.kind ?? 0],
     executor: result?.attestation?.executor,

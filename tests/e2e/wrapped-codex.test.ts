@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ApprovalService, OutcomeKind, type PendingApproval, RunService } from '@palyra/api';
+import { ApprovalService, OutcomeKind, type PendingApproval } from '@palyra/api';
 import { findHook } from '@palyra/sandbox';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PALYRA } from '../hooked-agent.ts';
@@ -13,6 +13,7 @@ import {
   type CodexHouse,
   type CodexSession,
   openCodexHouse,
+  resultsOnRecord,
   runCodex,
   type StartCodex,
   writeCodexConfig,
@@ -138,12 +139,7 @@ async function wholeSession(): Promise<CodexSession> {
 
 /** What is on record of all calls, oldest first. */
 async function attested() {
-  const runs = house.palyrad.client(RunService, 'operator');
-  const { runs: all } = await runs.listRuns({});
-  const calls = await Promise.all(all.map(async ({ runId }) => (await runs.getRun({ runId })).calls));
-  const ids = calls.flat().map(({ callId }) => callId);
-  const pages = await Promise.all(ids.toSorted().map((callId) => runs.getCall({ callId })));
-  return pages.map(({ result }) => ({
+  return (await resultsOnRecord(house)).map((result) => ({
     tool: result?.tool,
     outcome: OutcomeKind[result?.outcome?.kind ?? 0],
     enforcement: result?.attestation?.sandboxEnforcement,
