@@ -5,7 +5,7 @@ import { LongFirst } from './tools/tests/long-first.ts';
 const conditions = ['palyra-source'];
 const patience = process.env[SOAK_VARIABLE] === '1' ? SOAK_FACTOR : 1;
 
-function project({ name, include, exclude = [], timeoutMs, globalSetup, runsIn, setupFiles = [] }: Suite) {
+function project({ name, include, exclude = [], timeoutMs, globalSetup, setupFiles = [] }: Suite) {
   return {
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },
@@ -18,8 +18,8 @@ function project({ name, include, exclude = [], timeoutMs, globalSetup, runsIn, 
       // Node runs our sources as they are, and keeps what it compiled: Vite's own loader took a second more for each file.
       // Nothing is mocked here, which is all that the loader's hooks are for.
       experimental: { viteModuleRunner: false, nodeLoader: false },
-      // Loading the sources anew for every file takes longer than the unit tests themselves, which share no state.
-      isolate: runsIn !== 'check',
+      // Loading the sources anew for every file takes longer than most tests, which share no state.
+      isolate: false,
       execArgv: ['--conditions=palyra-source'],
       testTimeout: timeoutMs * patience,
       hookTimeout: timeoutMs * patience,

@@ -21,13 +21,18 @@ const STRIPPED_WORKER = 'tools/tests/strip-file-worker.ts';
 /** Searches, properties and texts of millions of characters: a third of the time of all unit tests, too much for every save. */
 const LONG_UNITS = [
   'packages/gateway/src/file-tools/worker/apply-hunks.test.ts',
+  'packages/journal/src/bodies/prepare-body.test.ts',
+  'packages/journal/src/read-log.test.ts',
   'packages/policy/src/always-here.test.ts',
+  'packages/policy/src/compile-policy-set.test.ts',
   'packages/policy/src/diff.test.ts',
   'packages/policy/src/evaluator.soak.test.ts',
   'packages/policy/src/policy-reference.test.ts',
   'packages/policy/src/presets.test.ts',
+  'packages/primitives/src/logger.test.ts',
   'packages/primitives/src/visible-text.test.ts',
   'packages/sandbox/src/backends/bubblewrap/probe.test.ts',
+  'tools/conformance/merkle.test.ts',
 ];
 
 export const SUITES: readonly Suite[] = [

@@ -249,6 +249,9 @@ describe('when npm does not come to its end', () => {
     });
     const gone = once(killed, 'close');
     await expect.poll(pids, { timeout: 20_000 }).toHaveLength(1);
+    // The child may be quicker than the set-up that writes down its id.
+    const lock = join(copy.path, '.cache/setup/lock');
+    await expect.poll(() => readFileSync(lock, 'utf8'), { timeout: 20_000 }).toContain(`"pid":${pids()[0]}`);
     killed.kill('SIGKILL');
     await gone;
 

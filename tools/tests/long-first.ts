@@ -14,6 +14,11 @@ export class LongFirst extends BaseSequencer {
     // oxlint-disable-next-line unicorn/no-array-sort -- not an array: the sequencer.
     const sorted = await super.sort(files);
     const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    return [...bySuite(sorted.filter(isLong)), ...bySuite(sorted.filter((file) => !isLong(file)))];
   }
+}
+
+/** A worker goes on with what it has loaded while the next file is of the same suite. */
+function bySuite(files: readonly TestSpecification[]): TestSpecification[] {
+  return Object.values(Object.groupBy(files, ({ project }) => project.name)).flatMap((suite = []) => suite);
 }
