@@ -123,6 +123,37 @@ test('a fetch that is led to another origin leaves everything behind that was gi
   ]);
 });
 
+test('a request with a credential of its own shares it with no other of its call, and goes nowhere but where it was sent', async () => {
+  const opened = await place.egress.openFetches({ ...CALL, ...binding(), label: 'requests-of-one-call' });
+  const at = (path: string) => `http://bound.test:${bound.port}${path}`;
+  const own = { credential: async () => ({ headers: { 'X-Api-Key': new Secret('s3cr3t-of-one') } }) };
+  leadsTo = `http://other.test:${other.port}/`;
+  const answers = await Promise.all([
+    opened.fetch({ url: at('/own'), ...own }),
+    opened.fetch({ url: at('/of-the-call') }),
+    opened.fetch({ url: at('/away'), ...own, redirects: 'return' }),
+    opened.fetch({ url: at('/none'), credential: async () => Promise.reject(new Error('sealed s3cr3t')) }),
+  ]);
+  expect(answers).toMatchObject([
+    { status: 200 },
+    { status: 200 },
+    {
+      kind: 'response',
+      status: 307,
+      hops: [],
+      url: at('/away'),
+      headers: expect.arrayContaining([['location', leadsTo]]),
+    },
+    { kind: 'denied', denial: { code: 'egress.denied' } },
+  ]);
+  expect(seen.toSorted()).toEqual([
+    'bound /away - s3cr3t-of-one',
+    `bound /of-the-call ${SECRET} -`,
+    'bound /own - s3cr3t-of-one',
+  ]);
+  await opened.close();
+});
+
 test('TLS is ended for no suffix and no address: nobody bound all that to anything', async () => {
   for (const rule of ['*.bound.test', '127.0.0.1:443']) {
     await expect(openCall(place, binding({ terminate: [parseHostRule(rule)] }))).rejects.toMatchObject({

@@ -41,7 +41,7 @@ test('a guest reaches the host of its grant, and no other', async () => {
   });
   const names = ['api.example.com', 'other.example.com'];
   const ports = [granted.port, other.port];
-  const house = await openNetworkHouse({ names, ports, settings: 'megabytes_in = 1' });
+  const house = await openNetworkHouse({ names, ports, settings: 'megabytes_in = 1\n[wasm_runtime]\nwall_ms = 60000' });
   await using _ = { [Symbol.asyncDispose]: () => house.close() };
   mkdirSync(house.home.modules, { mode: 0o700 });
   const grants = { http: [`api.example.com:${granted.port}`] };

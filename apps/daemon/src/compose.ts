@@ -16,7 +16,6 @@ import {
   createKeptChanges,
   createRedactor,
   createRememberedRules,
-  createWasmFetch,
   DEFAULT_TOOL_CALL_CONFIG,
   type FileTools,
   type Gateway,
@@ -57,7 +56,7 @@ import { createFolderLook } from './look-at-folder.ts';
 import { nodeName } from './node-name.ts';
 import { type DaemonIdentity, openIdentity } from './open-identity.ts';
 import { type DaemonSchema, lockHome, openStorage } from './open-storage.ts';
-import { openWasm } from './open-wasm.ts';
+import { openWasm, wasmWays } from './open-wasm.ts';
 import { operatorNetwork } from './operator-network.ts';
 import { PALYRAD, recordPolicyChange } from './record-policy-change.ts';
 import { wasmRuntimeOf } from './wasm-modules.ts';
@@ -121,7 +120,7 @@ export interface Daemon {
 
 /** In start order; when one does not come up, those before it are closed again. */
 export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
-  const { home, config, operator, clock = systemClock } = options;
+  const { home, config, operator, credentials: bind, clock = systemClock } = options;
   const { toolCalls = { ...DEFAULT_TOOL_CALL_CONFIG, wasmRuntime: wasmRuntimeOf(config) } } = options;
   const { profileFor = (workspace: string) => workspaceProfile(workspace, toolCalls.processRunner) } = options;
   refuseUnheld(toolCalls);
@@ -196,9 +195,9 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       changes,
       egress,
       network,
-      ...(options.credentials === undefined ? {} : { credentials: options.credentials }),
+      ...(bind === undefined ? {} : { credentials: bind }),
       clock,
-      wasm: { ...wasm, database, fetch: createWasmFetch({ egress, network }) },
+      wasm: { ...wasm, database, ...wasmWays({ egress, network, redactor, journal, logger, bind }) },
     }),
     ...createDelegatedTools({ clock, never: neverPlaces(operator), changes }),
   ]);

@@ -2,8 +2,21 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { HomeLayout } from '@palyra/config';
-import { startWasmHost, type ToolCallConfig, type WasmHostAbout, type WasmTools } from '@palyra/gateway';
-import type { Clock } from '@palyra/primitives';
+import type { Egress } from '@palyra/egress';
+import {
+  type BindCredentials,
+  createSecretUseRecord,
+  createWasmFetch,
+  createWasmSecrets,
+  type OperatorNetwork,
+  type Redactor,
+  startWasmHost,
+  type ToolCallConfig,
+  type WasmHostAbout,
+  type WasmTools,
+} from '@palyra/gateway';
+import type { Journal } from '@palyra/journal';
+import type { Clock, Logger } from '@palyra/primitives';
 import type { Sandbox } from '@palyra/sandbox';
 import { createInstrumentedCache, createInstrumenter, createWasmRuntime } from '@palyra/wasm';
 import { moduleLoader, wasmLimitsOf } from './wasm-modules.ts';
@@ -43,6 +56,22 @@ export async function openWasm({ home, sandbox, config, clock }: OpenWasmDeps): 
       await instrumenter.close();
     },
   };
+}
+
+export interface WasmWaysDeps {
+  readonly egress: Pick<Egress, 'openFetches'>;
+  readonly network: OperatorNetwork;
+  readonly redactor: Redactor;
+  readonly journal: Journal;
+  readonly logger: Logger;
+  readonly bind: BindCredentials | undefined;
+}
+
+/** What guests may be granted beyond themselves: requests, and secrets on them where something gives any out. */
+export function wasmWays({ bind, journal, ...deps }: WasmWaysDeps): Pick<WasmTools, 'fetch' | 'secrets'> {
+  const fetch = createWasmFetch(deps);
+  if (bind === undefined) return { fetch };
+  return { fetch, secrets: createWasmSecrets({ ...deps, bind, record: createSecretUseRecord(journal) }) };
 }
 
 /** With the other keys, and not beside what it seals. */

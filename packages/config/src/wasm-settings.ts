@@ -55,7 +55,7 @@ export const wasmSections: { readonly [Name in keyof WasmSettings]: z.ZodType<Wa
       host_functions: z
         .string()
         .refine((text) => namesIn(text).every((name) => HOST_FUNCTIONS.includes(name)))
-        .default('emit http_request kv_delete kv_get kv_list kv_put now random')
+        .default('emit http_request kv_delete kv_get kv_list kv_put now random secret_use')
         .meta({ expects: `names of ${HOST_FUNCTIONS.join(', ')}, with spaces between them` })
         .describe('Host functions that modules may be granted.'),
     },

@@ -49,6 +49,8 @@ export function fetchOrder(request: FetchRequest): FetchOrder {
     bodyBytes: request.body?.length ?? 0,
     limits: { ...DEFAULT_FETCH_LIMITS, ...request.limits },
     contentTypes: request.contentTypes,
+    redirects: request.redirects ?? 'follow',
+    hasCredential: request.credential !== undefined,
   };
 }
 

@@ -1,4 +1,6 @@
 import type { EgressDenial } from './denial.ts';
+import type { CredentialBinding } from './egress-call.ts';
+import type { Target } from './hosts/target.ts';
 
 export interface FetchLimits {
   readonly redirects: number;
@@ -27,6 +29,10 @@ export interface FetchRequest {
   readonly limits?: Partial<FetchLimits>;
   /** Media types that are taken, as `text/*` or `application/json`; every one unless told. */
   readonly contentTypes?: readonly string[];
+  /** `return`: a redirect is the answer, and nobody goes where it leads. Followed unless told. */
+  readonly redirects?: 'follow' | 'return';
+  /** For this one request, in the place of what its call has; asked when the host is reached. What it throws ends the request. */
+  credential?(target: Target): Promise<CredentialBinding | undefined>;
   readonly signal?: AbortSignal;
 }
 

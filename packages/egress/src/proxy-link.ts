@@ -1,5 +1,5 @@
-import { type Clock, type Logger, reveal } from '@palyra/primitives';
-import { isHeader } from './call-order.ts';
+import type { Clock, Logger } from '@palyra/primitives';
+import { credentialHeaders } from './credential-headers.ts';
 import { denial } from './denial.ts';
 import type { AskAnswer, ConnectionAttempt, EgressCall } from './egress-call.ts';
 import { EgressError } from './egress-error.ts';
@@ -40,10 +40,14 @@ interface OpenCall {
 }
 
 interface OpenFetch {
+  readonly label: string;
+  readonly credential: EgressCall['credential'];
   readonly pieces: Uint8Array[];
   done(result: FetchResult): void;
   failed(error: EgressError): void;
 }
+
+type CredentialAsked = Extract<FromProxy, { say: 'credential' }>;
 
 /** Opening and closing a call take it a moment, whatever else it does. */
 const ANSWER_MS = 10_000;
@@ -94,17 +98,18 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
     say({ say: 'answer', id, answer });
   }
 
-  async function giveCredential(id: number, call: EgressCall, target: Target): Promise<void> {
-    try {
-      const binding = await call.credential?.(target);
-      const headers = Object.entries(binding?.headers ?? {}).map(([name, secret]) => [name, reveal(secret)] as const);
-      // SECURITY: T-24, T-25 — a secret with a line end in it would write headers of its own; it is not said which one.
-      if (!headers.every(isHeader)) throw new EgressError('egress.bad_call', 'A credential cannot stand in a header.');
-      say({ say: 'credential', id, headers: headers.length === 0 ? 'none' : headers });
-    } catch (error) {
-      logger.warn({ error, host: target.host }, 'a credential was not to be had, and its request is refused');
-      say({ say: 'credential', id, headers: 'failed' });
-    }
+  /** SECURITY: T-24 — a request that has one of its own never gets that of its call, nor another request's. */
+  async function bindingFor({ label, fetch, target }: CredentialAsked, call: EgressCall) {
+    if (fetch === undefined) return call.credential?.(target);
+    const own = fetches.get(fetch);
+    if (own?.label !== label || own.credential === undefined) throw new Error('That request is not under way.');
+    return own.credential(target);
+  }
+
+  async function giveCredential(asked: CredentialAsked, call: EgressCall): Promise<void> {
+    const { host } = asked.target;
+    const headers = await credentialHeaders(() => bindingFor(asked, call), { host, logger });
+    say({ say: 'credential', id: asked.id, headers });
   }
 
   function hearAttempt({ attempts, call }: OpenCall, attempt: ConnectionAttempt): void {
@@ -154,7 +159,7 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
         questions.get(message.id)?.abort();
         return;
       case 'credential':
-        if (open !== undefined) void giveCredential(message.id, open.call, message.target);
+        if (open !== undefined) void giveCredential(message, open.call);
         return;
       case 'attempt':
         if (open !== undefined) hearAttempt(open, message.attempt);
@@ -210,7 +215,7 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
       if (isGone) throw diedError();
       return answered(openCall(order, call));
     },
-    fetch(label, order, { body = new Uint8Array(), signal }) {
+    fetch(label, order, { body = new Uint8Array(), signal, credential }) {
       if (isGone) return Promise.reject(diedError());
       lastFetch += 1;
       const id = lastFetch;
@@ -218,6 +223,8 @@ export function createProxyLink<Gate extends GateLink>(gate: Gate, { logger, clo
         const abort = (): void => say({ say: 'abort', id });
         const settle = (): void => signal?.removeEventListener('abort', abort);
         fetches.set(id, {
+          label,
+          credential,
           pieces: [],
           done(result) {
             settle();

@@ -12,8 +12,14 @@ export type {
   ToolRefusal,
   ToolResult,
 } from './catalog/tool.ts';
-export type { BindCredentials, CallCredentials, CredentialQuestion } from './connections/bound-credentials.ts';
+export type {
+  BindCredentials,
+  CallCredentials,
+  CredentialQuestion,
+  NamedSecret,
+} from './connections/bound-credentials.ts';
 export { DEFAULT_OPERATOR_NETWORK, type OperatorNetwork } from './connections/operator-network.ts';
+export { createSecretUseRecord } from './connections/record-secret-use.ts';
 export { createGateway, type Gateway, type GatewayDeps } from './create-gateway.ts';
 export { createFileTools, type FileTools } from './file-tools/create-file-tools.ts';
 export { GATEWAY_ERRORS, GatewayError, type GatewayErrorCode } from './gateway-error.ts';
@@ -51,8 +57,9 @@ export { AGENT_RUN, type AgentOutfit, type AgentRunDeps, programRoot } from './t
 export type { AttachedInput, AttachedSource } from './tools/attached-input.ts';
 export { createKeptChanges, type KeptChanges } from './tools/kept-changes.ts';
 export type { OpenedSession } from './tools/process-run.ts';
-export type { WasmSecretUse, WasmTools } from './tools/wasm-answers.ts';
+export type { WasmTools } from './tools/wasm-answers.ts';
 export { WASM_OUTCOMES } from './tools/wasm-result.ts';
+export { createWasmSecrets, type WasmSecrets } from './wasm-hosts/guest-secrets.ts';
 export type { LoadedModule } from './wasm-hosts/loaded-module.ts';
 export { startWasmHost, type WasmHostAbout } from './wasm-hosts/start-wasm-host.ts';
 export { createWasmFetch } from './wasm-hosts/wasm-fetch.ts';

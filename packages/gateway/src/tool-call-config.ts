@@ -50,7 +50,7 @@ export const DEFAULT_TOOL_CALL_CONFIG: ToolCallConfig = {
     memoryBytes: DEFAULT_WASM_LIMITS.memoryPages * 65_536,
     tableElements: DEFAULT_WASM_LIMITS.tableElements,
     instances: 4,
-    hostFunctions: ['emit', 'http_request', 'kv_delete', 'kv_get', 'kv_list', 'kv_put', 'now', 'random'],
+    hostFunctions: ['emit', 'http_request', 'kv_delete', 'kv_get', 'kv_list', 'kv_put', 'now', 'random', 'secret_use'],
     moduleBytes: DEFAULT_WASM_LIMITS.moduleBytes,
     wallMs: DEFAULT_WASM_LIMITS.wallMs,
     outputBytes: DEFAULT_WASM_LIMITS.outputBytes,

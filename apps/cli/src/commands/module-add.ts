@@ -14,8 +14,9 @@ export const moduleAdd: CommandDefinition = {
   summary: 'Install a WebAssembly module and its grants',
   details:
     'Agents call it with palyra.wasm.run. It reaches what is granted here and nothing else; --grant may be given ' +
-    'several times: now, random, kv, emit, http=HOST:PORT, secret=NAME, env=NAME=VALUE, files=/PATH (what is in files ' +
-    'beside it, to read), scratch=/PATH (to write, gone when the call ends). Limits only lower those of [wasm_runtime].',
+    'several times: now, random, kv, emit, http=HOST:PORT, secret=NAME (used by name on requests to such a host, when it ' +
+    'is bound to it, and never seen), env=NAME=VALUE, files=/PATH (what is in files beside it, to read), scratch=/PATH ' +
+    '(to write, gone when the call ends). Limits only lower those of [wasm_runtime].',
   arguments: [
     { name: 'NAME', summary: 'What agents call it by', isRequired: true },
     { name: 'FILE', summary: 'The module, as a compiler made it', isRequired: true },
@@ -81,6 +82,7 @@ function grantsOf(given: unknown): NewModule['grants'] {
     else if (what === 'scratch' && value !== '') grants.scratch = [...(grants.scratch ?? []), value];
     else throw unknownGrant(text);
   }
+  if (grants.secrets !== undefined && grants.http === undefined) throw secretWithoutHost();
   return grants;
 }
 
@@ -106,6 +108,12 @@ function limitsOf(given: unknown): NewModule['limits'] {
 
 function listOf(given: CommandInput['options'][string]): readonly string[] {
   return Array.isArray(given) ? given.map(String) : [];
+}
+
+function secretWithoutHost(): CliError {
+  return new CliError('cli.invalid_option', 'A secret goes to a host, and none is granted.', {
+    fix: 'Add --grant http=HOST:PORT for the host that it is bound to.',
+  });
 }
 
 function unknownGrant(text: string): CliError {

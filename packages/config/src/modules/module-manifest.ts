@@ -30,7 +30,8 @@ export const MANIFEST_FORMAT = 'palyra.module/1';
 export const MODULE_LIMITS = ['fuel', 'memory_bytes', 'wall_ms', 'output_bytes', 'host_calls'] as const;
 export type ModuleLimitName = (typeof MODULE_LIMITS)[number];
 
-const names = z.array(z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/)).max(64);
+/** As the journal writes names. */
+const names = z.array(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/)).max(64);
 /** What a host is, is for the grammar of egress to say, when the module is called. */
 const hosts = z.array(z.string().regex(/^[a-z0-9*.:[\],/_-]{1,300}$/)).max(256);
 const place = z.string().regex(/^\/(?:[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*)?$/);

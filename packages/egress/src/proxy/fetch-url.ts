@@ -17,6 +17,7 @@ export interface Fetch {
   readonly session: CallSession;
   readonly deps: ReachDeps;
   readonly request: FetchOrder;
+  readonly credential: CallSession['credential'];
   readonly body: Uint8Array;
 }
 
@@ -39,7 +40,8 @@ export async function fetchUrl(fetch: Fetch, signal: AbortSignal): Promise<Fetch
     for (;;) {
       const place = placeOf(hop.url);
       const answer = await visit({ fetch, hop, place, deadline, signal });
-      const next = redirectOf(answer, hop, place);
+      // SECURITY: T-24 — who was sent a secret does not also say where to go next.
+      const next = fetch.request.redirects === 'return' ? undefined : redirectOf(answer, hop, place);
       if (next === undefined) return responded(answer, hop.url, hops);
       hops.push({ url: withoutFragment(hop.url), status: answer.status });
       // SECURITY: T-23 — a chain that does not end is ended, and no hop of it is less checked than the first.
@@ -135,7 +137,7 @@ async function visitHeld({ fetch, hop, place, deadline, signal }: Visit, attempt
   try {
     const line = await reachLine(fetch, place, { attempt, over });
     over.addEventListener('abort', () => line.destroy());
-    const credentials = await credentialsFor(session, place.target);
+    const credentials = await credentialsFor(fetch, place.target);
     const answer = await fetchOnce({ line, attempt, hop, credentials, request, ...place });
     attempt.end();
     line.destroy();
@@ -165,9 +167,9 @@ async function reachLine({ session, deps }: Fetch, { target }: Place, { attempt,
   return opened.line;
 }
 
-async function credentialsFor(session: CallSession, target: Target): Promise<HeaderPairs> {
+async function credentialsFor({ credential }: Fetch, target: Target): Promise<HeaderPairs> {
   try {
-    return await session.credential(target);
+    return await credential(target);
   } catch {
     throw new Denied(denial('egress.denied', target, { detail: 'its credential is not to be had' }));
   }

@@ -100,8 +100,11 @@ export function createProxyServer(deps: ProxyServerDeps): ProxyServer {
     async function fetchNow(): Promise<void> {
       const session = calls.get(label)?.session;
       if (session === undefined) throw new Error('A fetch of no call.');
+      const own = (target: Target) =>
+        credentials.wait((number) => say({ say: 'credential', id: number, label, fetch: id, target }));
+      const credential = request.hasCredential ? own : session.credential;
       const fetched = await fetchUrl(
-        { session, deps, request, body: Buffer.concat(fetching.body) },
+        { session, deps, request, credential, body: Buffer.concat(fetching.body) },
         fetching.abort.signal,
       );
       fetches.delete(id);

@@ -38,6 +38,9 @@ export interface FetchOrder {
   readonly bodyBytes: number;
   readonly limits: FetchLimits;
   readonly contentTypes: readonly string[] | undefined;
+  readonly redirects: 'follow' | 'return';
+  /** Whether it has one of its own: then it is asked for by the number of the fetch. */
+  readonly hasCredential: boolean;
 }
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
@@ -67,7 +70,14 @@ export type FromProxy =
   | { readonly say: 'closed'; readonly label: string }
   | { readonly say: 'ask'; readonly id: number; readonly label: string; readonly target: Target }
   | { readonly say: 'withdraw'; readonly id: number }
-  | { readonly say: 'credential'; readonly id: number; readonly label: string; readonly target: Target }
+  | {
+      readonly say: 'credential';
+      readonly id: number;
+      readonly label: string;
+      /** Of the one request that it is for; absent: of the call. */
+      readonly fetch?: number;
+      readonly target: Target;
+    }
   | { readonly say: 'attempt'; readonly label: string; readonly attempt: ConnectionAttempt }
   | { readonly say: 'fetched'; readonly id: number; readonly end: FetchEnd }
   | { readonly say: 'door'; readonly id: number; readonly label: string }
@@ -87,8 +97,11 @@ export function readFromProxy(value: unknown): FromProxy | undefined {
     case 'not_opened':
       return isLabelled(value) && typeof value['message'] === 'string' ? (value as FromProxy) : undefined;
     case 'ask':
+      return isAboutTarget(value) ? (value as FromProxy) : undefined;
     case 'credential':
-      return isLabelled(value) && isNumbered(value) && isTarget(value['target']) ? (value as FromProxy) : undefined;
+      return isAboutTarget(value) && (value['fetch'] === undefined || isCount(value['fetch']))
+        ? (value as FromProxy)
+        : undefined;
     case 'door':
       return isLabelled(value) && isNumbered(value) ? (value as FromProxy) : undefined;
     case 'door_taken':
@@ -114,6 +127,10 @@ function isRecord(value: unknown): value is Fields {
 
 function isLabelled(value: Fields): boolean {
   return typeof value['label'] === 'string';
+}
+
+function isAboutTarget(value: Fields): boolean {
+  return isLabelled(value) && isNumbered(value) && isTarget(value['target']);
 }
 
 function isNumbered(value: Fields): boolean {

@@ -1,4 +1,5 @@
 import type { EgressCall, HostRule } from '@palyra/egress';
+import type { SecretBytes, SecretText } from '@palyra/primitives';
 import type { PermittedCall } from '../tool-call/permitted-call.ts';
 
 /** What one call has of the vault's: headers for bound hosts, which the proxy puts on and its tool never sees. */
@@ -6,6 +7,16 @@ export interface CallCredentials {
   /** Bound hosts whose TLS has to be ended for that, each by its name; the box of the call trusts an authority for them. */
   readonly terminate: readonly HostRule[];
   /** Asked for each request to a host that the call may reach. What it throws ends the request. */
+  readonly credential: NonNullable<EgressCall['credential']>;
+  /** One by its name, for a guest that was granted that name and asks for its use. Undefined: this caller has none. Absent: nobody has. */
+  secret?(name: string): Promise<NamedSecret | undefined>;
+}
+
+/** One secret, and how it goes on a request. Whoever named it never gets either. */
+export interface NamedSecret {
+  /** What must not come back in any form: masked from its first use on. One that cannot be masked is not used. */
+  readonly value: SecretText | SecretBytes;
+  /** The headers that hold it on a request for this target. Undefined: it is not bound to that one. */
   readonly credential: NonNullable<EgressCall['credential']>;
 }
 

@@ -212,6 +212,18 @@ test('tables do not grow without end', () => {
   expect(redactor.hold('LAST', new Secret('value-again')).kind).toBe('masked');
 });
 
+test('the same secret under the same name takes one place, however often it is held', () => {
+  const redactor = createRedactor();
+  for (let n = 0; n < 1100; n += 1) expect(redactor.hold('KEY', new Secret(KEY))).toEqual({ kind: 'masked' });
+  expect(redactor.hold('OTHER', new Secret(KEY))).toEqual({ kind: 'masked' });
+  redactor.release('KEY');
+  const shown = (text: string) => Buffer.from(redactor.maskHeldBytes(Buffer.from(text))).toString();
+  // And only what is held is masked there: not what looks like it.
+  expect(shown(`a ${KEY} b password=aB3xY9kQ7mN2pL5wR8`)).toBe('a [secret:OTHER] b password=aB3xY9kQ7mN2pL5wR8');
+  redactor.hold('KEY', new Secret(KEY));
+  expect(shown(KEY)).toBe('[secret:OTHER,KEY]');
+});
+
 test('bytes are secrets too, a copy is kept, and a name cannot break out of its mask', () => {
   const redactor = createRedactor({ detect: 'held_only' });
   const secret = new Secret(Uint8Array.from([0xff, 0xfe, 1, 2, 3, 0x80, 0x90, 0xa0]));

@@ -11,7 +11,7 @@ import { TOKEN_SHAPES } from './token-shapes.ts';
  */
 export interface Redactor {
   /**
-   * Masks `secret` from now on. Refuses, as a value, what cannot be masked safely: a refused secret must not be given
+   * Masks `secret` from now on; the same one under the same name is held once. Refuses, as a value, what cannot be masked safely: a refused secret must not be given
    * to a call. Throws `PrimitivesError` when it was wiped before.
    */
   hold(name: string, secret: SecretText | SecretBytes): HoldOutcome;
@@ -35,6 +35,8 @@ export interface Redactor {
    * what the approver does not see.
    */
   maskHeld(text: string): string;
+  /** The same for bytes: what a guest may read, and has to be able to read otherwise as it is. */
+  maskHeldBytes(bytes: Uint8Array): Uint8Array;
   /** Log lines on their way to `destination`. */
   redactLog(destination: LogDestination): LogDestination;
 }
@@ -70,6 +72,7 @@ export function createRedactor({ detect = 'well_known_shapes' }: RedactorOptions
     },
     redactJson: (value) => mapTexts(value, redactText),
     maskHeld: (text) => textThrough(maskSecrets(held), text),
+    maskHeldBytes: (bytes) => through(maskSecrets(held), bytes, 'whole'),
     redactLog: (destination) => ({ write: (line) => destination.write(redactText(line)) }),
   };
 }

@@ -20,7 +20,7 @@ export interface SecretTable {
 }
 
 export interface HeldSecrets {
-  /** Masks `secret` from now on, under `name`; a second value under one name is masked beside the first. */
+  /** Masks `secret` from now on, under `name`; a second value under one name is masked beside the first, an equal one is the first. */
   hold(name: string, secret: SecretText | SecretBytes): HoldOutcome;
   /** Stops masking what is held under `name`, in streams that begin after this. */
   release(name: string): void;
@@ -71,12 +71,14 @@ export function createHeldSecrets(): HeldSecrets {
       const answer = maskable(value);
       if (answer.kind !== 'maskable') return { kind: 'refused', why: answer.kind, fix: FIXES[answer.kind] };
       const forms = secretForms(value);
+      const key = maskName(name);
+      if (entries.some((entry) => isSame(entry, key, forms))) return { kind: 'masked' };
       const size = forms.reduce((sum, form) => sum + form.length, 0);
       const sizeInAll = entries.reduce((sum, entry) => sum + entry.size, size);
       if (entries.length >= MOST_ENTRIES || sizeInAll > MOST_FORM_BYTES) {
         return { kind: 'refused', why: 'too_many', fix: FIXES.too_many };
       }
-      entries.push({ name: maskName(name), forms, size, released: undefined });
+      entries.push({ name: key, forms, size, released: undefined });
       changed();
       return { kind: 'masked' };
     },
@@ -107,6 +109,11 @@ const FIXES = {
   too_long: 'Keep the part that is secret by itself, without the file around it.',
   too_many: 'Hold fewer secrets at once.',
 } as const;
+
+function isSame(entry: Entry, name: string, forms: readonly Uint8Array[]): boolean {
+  if (entry.released !== undefined || entry.name !== name || entry.forms.length !== forms.length) return false;
+  return entry.forms.every((form, at) => Buffer.compare(form, forms[at] as Uint8Array) === 0);
+}
 
 function bytesOf(secret: SecretText | SecretBytes): Uint8Array {
   const value = reveal<string | Uint8Array>(secret);

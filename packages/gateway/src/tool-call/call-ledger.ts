@@ -180,7 +180,7 @@ export function snapshotUnder(
 }
 
 /** In every entry of a call. */
-export function idsOf({ id, run, toolName }: OpenedCall): {
+export function idsOf({ id, run, toolName }: Pick<OpenedCall, 'id' | 'run' | 'toolName'>): {
   readonly run_id: string;
   readonly session_id: string;
   readonly call_id: string;

@@ -3,18 +3,13 @@ import type { Database } from '@palyra/storage';
 import type { AskedFunction, HostAnswer, WasmRuntime } from '@palyra/wasm';
 import type { ToolRefusal } from '../catalog/tool.ts';
 import type { GatewaySchema } from '../store/gateway-schema.ts';
+import type { WasmSecrets } from '../wasm-hosts/guest-secrets.ts';
 import type { LoadedModule } from '../wasm-hosts/loaded-module.ts';
 import type { WasmHostAbout } from '../wasm-hosts/start-wasm-host.ts';
 import type { GuestRequests, WasmFetch } from '../wasm-hosts/wasm-fetch.ts';
 import { refused, wasmKeysOf } from '../wasm-hosts/wasm-keys.ts';
 import type { ToldOutput } from './told-output.ts';
 import { jsonOf } from './wasm-json.ts';
-
-/** A request of a guest with a secret added to it, which the guest never sees. */
-export type WasmSecretUse = (
-  request: JsonObject,
-  grant: { readonly secrets: readonly string[] },
-) => Promise<HostAnswer>;
 
 export interface WasmTools {
   readonly runtime: Pick<WasmRuntime<WasmHostAbout>, 'prepare' | 'call'>;
@@ -25,7 +20,7 @@ export interface WasmTools {
   readonly hostFunctions: readonly string[];
   /** Absent: no module can be granted it, and one that is is refused. */
   readonly fetch?: WasmFetch;
-  readonly secretUse?: WasmSecretUse;
+  readonly secrets?: WasmSecrets;
 }
 
 export interface Answering {
@@ -82,8 +77,8 @@ export async function answerGuest(
     }
     case 'secret_use': {
       const request = requestOf(body);
-      if (request === undefined || wasm.secretUse === undefined) return refused('A request is a JSON object.');
-      return wasm.secretUse(request, { secrets: module.grants.secrets });
+      if (request === undefined || requests === undefined) return refused('A request is a JSON object.');
+      return requests.useSecret(request, signal);
     }
   }
 }

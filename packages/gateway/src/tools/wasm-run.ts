@@ -103,7 +103,8 @@ export function createWasmRun(deps: WasmRunDeps): Tool {
       if (named.kind === 'malformed') return denied(named.message);
       return planOf({ module, program, input }, { named, network });
     },
-    async execute({ plan, run }, context) {
+    async execute(permitted, context) {
+      const { plan, run } = permitted;
       const { module, program, input } = plan.prepared as Prepared;
       const emitted = recordEmitted(context);
       const told = toldOutput(emitted, { redact: deps.redact, clock: deps.clock, isTerminal: false });
@@ -112,6 +113,7 @@ export function createWasmRun(deps: WasmRunDeps): Tool {
       const attempts = new Map<number, ConnectionAttempt>();
       const requests = wasm.fetch?.({
         hosts: module.grants.http,
+        secrets: wasm.secrets?.(permitted, module.grants.secrets),
         onAttempt: (attempt) => void attempts.set(attempt.number, attempt),
       });
       const emitting = { left: program.limits.outputBytes, count: emitted.count };
@@ -160,14 +162,17 @@ const OTHER_BYTES: ToolRefusal = {
 };
 
 /** SECURITY: T-27 — what nobody here can hold to its grant is refused as a whole, and not left out. */
-function whyNotHeld({ grants }: LoadedModule, { hostFunctions, fetch, secretUse }: WasmTools): ToolRefusal | undefined {
+function whyNotHeld({ grants }: LoadedModule, { hostFunctions, fetch, secrets }: WasmTools): ToolRefusal | undefined {
   const functions = grantedFunctions(grants);
   const beyond = functions.find((name) => !hostFunctions.includes(name));
   if (functions.includes('http_request') && fetch === undefined) {
     return denied('Its manifest grants http, and there is no egress proxy here to hold it to its hosts.');
   }
-  if (functions.includes('secret_use') && secretUse === undefined) {
+  if (functions.includes('secret_use') && secrets === undefined) {
     return denied('Its manifest grants secrets, and there is no vault here to take them from.');
+  }
+  if (grants.secrets.length > 0 && grants.http.length === 0) {
+    return denied('Its manifest grants secrets, and no host that they could go to.');
   }
   if (beyond === undefined) return undefined;
   return denied(`Its manifest grants ${beyond}, which [wasm_runtime] host_functions does not allow.`);
