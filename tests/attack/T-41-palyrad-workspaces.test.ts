@@ -1,6 +1,6 @@
 // T-41: somebody registers the whole machine, a home or our own state as a folder for agents to work in, by its name or by a
 // link to it; an agent registers its own; a registered folder is replaced by a link; a run begins where none is registered.
-import { mkdirSync, renameSync, symlinkSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Code, ConnectError } from '@connectrpc/connect';
@@ -82,4 +82,9 @@ test('a run begins in a registered folder, as it was registered, or not at all',
   renameSync(project, join(palyrad.root, 'moved'));
   symlinkSync('secret', project);
   expect(await codeOf(runs.startRun({ workspace: project }))).toBe('gateway.unsafe_workspace');
+  rmSync(project);
+  renameSync(join(palyrad.root, 'moved'), project);
+  expect(await codeOf(runs.startRun({ workspace: project }))).toBeUndefined();
+  await operator.removeWorkspace({ workspace: project });
+  expect(await codeOf(runs.startRun({ workspace: project }))).toBe('gateway.workspace_not_found');
 });

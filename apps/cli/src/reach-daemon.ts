@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Client, LocalCredential } from '@palyra/client';
+import type { Client, ConnectOptions, LocalCredential } from '@palyra/client';
 import { ensureHome, type HomeLayout, homeLayout } from '@palyra/config/home';
 import { CliError } from './cli-error.ts';
 import type { CommandContext } from './command.ts';
@@ -14,16 +14,19 @@ export interface Reached {
   readonly isNewHome: boolean;
 }
 
+/** As whom, and how long a connection that is lost is looked for. */
+export type ReachAs = LocalCredential | { readonly as: LocalCredential; readonly giveUpAfterMs: number };
+
 /**
  * For one command. The home is made and palyrad is started where there is none.
  * SECURITY: T-40 — `operator` only for what a person does: `exec`, `tool call` and everything an agent starts is `agent`.
  */
 export async function withDaemon<Result>(
   context: CommandContext,
-  as: LocalCredential,
+  as: ReachAs,
   act: (reached: Reached) => Promise<Result>,
 ): Promise<Result> {
-  const boxed = listenerOf(context, as);
+  const boxed = listenerOf(context, typeof as === 'string' ? as : as.as);
   if (boxed !== undefined) return inBox(boxed, act);
   return connected(await startHere(context), as, act);
 }
@@ -118,11 +121,13 @@ async function inBox<Result>(listener: string, act: (reached: Reached) => Promis
 
 async function connected<Result>(
   found: Omit<Reached, 'client'>,
-  as: LocalCredential,
+  as: ReachAs,
   act: (reached: Reached) => Promise<Result>,
 ): Promise<Result> {
   // Late: most commands need no palyrad.
   const { connect } = await import('@palyra/client');
-  using client = await connect({ home: found.home.root, as });
+  const how: ConnectOptions =
+    typeof as === 'string' ? { as } : { as: as.as, reconnect: { giveUpAfterMs: as.giveUpAfterMs } };
+  using client = await connect({ home: found.home.root, ...how });
   return await act({ ...found, client });
 }

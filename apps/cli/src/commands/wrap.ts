@@ -30,12 +30,25 @@ export const wrap: CommandDefinition = {
   async run(input, context) {
     if ((context.variables['PALYRA_LISTENER'] ?? '') !== '') throw inABox();
     const agent = agentOf(input, context);
-    return withDaemon(context, 'agent', async (reached) => {
+    return withDaemon(context, { as: 'agent', giveUpAfterMs: GIVE_UP_AFTER_MS }, async (reached) => {
       const run = await startRunHere(reached, agent.cwd, context, { surface: 'wrap' });
-      return runWrapped(agent, { run, reached, context });
+      return runWrapped(agent, { run, reached, context }).catch(whenLost);
     });
   },
 };
+
+/** The agent lives no longer than its palyrad, so there is nothing to come back to; a stall of a busy machine is shorter. */
+const GIVE_UP_AFTER_MS = 3_000;
+
+/** palyrad does not say why it hung up: it is gone, or this credential counts no longer. */
+async function whenLost(error: unknown): Promise<never> {
+  const { ClientError } = await import('@palyra/client');
+  if (!(error instanceof ClientError) || error.code !== 'client.unreachable') throw error;
+  throw new ClientError(error.code, 'palyrad was lost, or takes this credential no longer: the agent ends with that.', {
+    fix: '`palyra status` says whether it runs, `palyra device list` what was revoked, `palyra log` what the agent did.',
+    cause: error,
+  });
+}
 
 function agentOf({ rest, options }: CommandInput, context: CommandContext): AgentToWrap {
   if (rest.length === 0) {

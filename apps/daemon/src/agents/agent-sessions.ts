@@ -1,3 +1,4 @@
+import { setImmediate as aTurn } from 'node:timers/promises';
 import {
   type AgentAnswer,
   type AgentEvent,
@@ -14,6 +15,7 @@ import { type AgentSession, askRun } from './ask-run.ts';
 import type { CollectPlaces } from './collect-command.ts';
 import { createForeignServers, type ForeignServersDeps, type ServerQuestion } from './foreign-server.ts';
 import { createHeldCommands, type HeldCommand } from './held-commands.ts';
+import { createKeptSessions } from './kept-sessions.ts';
 import { createPendingReports } from './pending-reports.ts';
 import { proposalOf } from './proposal-of-act.ts';
 
@@ -48,51 +50,30 @@ export interface AgentSessionsDeps extends ForeignServersDeps {
 }
 
 type Before = Extract<AgentEvent, { readonly kind: 'before' }>;
+type After = Extract<AgentEvent, { readonly kind: 'after' }>;
 type Client = ReturnType<typeof findClient>;
 
 export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
   const { gateway, hubs, workspaces, logger } = deps;
   const held = createHeldCommands(deps);
   const foreign = createForeignServers(deps);
-  const sessions = new Map<string, Promise<AgentSession>>();
+  const sessions = createKeptSessions<AgentSession>({ leave: ({ reports }) => reports.close() });
 
-  /** Side by side: each of them waits for the database, and the agent for both. */
-  const whoAndWhere = async ({ cwd }: Opening['event']) => {
-    const [caller, workspace] = await Promise.all([deps.caller(), workspaces.resolve(cwd)]);
+  /** Side by side: the one waits for the database, the other looks at folders, and the agent waits for both. */
+  const whoAndWhere = async ({ cwd }: Opening['event'], who: Promise<Caller>) => {
+    const [caller, workspace] = await Promise.all([who, workspaces.resolve(cwd)]);
     return { caller, workspace };
   };
-  const open = (name: string, { event, caller, workspace }: Opening): Promise<AgentSession> => {
-    const key = keyOf(name, { event, caller, workspace });
-    const known = sessions.get(key);
-    if (known !== undefined) return known;
-    const [oldest] = sessions;
-    // SECURITY: T-39 — who names another one each time has no more of them; of the oldest nothing is reported any more.
-    if (oldest !== undefined && sessions.size >= MOST_SESSIONS) {
-      sessions.delete(oldest[0]);
-      void oldest[1].then(({ reports }) => reports.close());
-    }
-    const opening = gateway.startRun(caller, { workspace }).then((run): AgentSession => {
+  const open = (name: string, { event, caller, workspace }: Opening): Promise<AgentSession> =>
+    sessions.open(keyOf(name, { event, caller, workspace }), async () => {
+      const run = await gateway.startRun(caller, { workspace });
       hubs.of(run);
       hubs.attend(run.id).leave();
       return { run, reports: createPendingReports() };
     });
-    sessions.set(key, opening);
-    opening.catch(() => sessions.delete(key));
-    return opening;
-  };
-  const forget = (session: AgentSession) => {
-    session.reports.close();
-    for (const [key, each] of sessions) void each.then((one) => one === session && sessions.delete(key));
-  };
   const end = async (name: string, session: string, { credential }: Caller): Promise<void> => {
     const wanted = JSON.stringify([credential, name, session]).slice(0, -1);
-    for (const [key, each] of sessions) {
-      if (!key.startsWith(`${wanted},`)) continue;
-      const { run, reports } = await each;
-      sessions.delete(key);
-      reports.close();
-      await run.end();
-    }
+    for (const { run } of await sessions.take((key) => key.startsWith(`${wanted},`))) await run.end();
   };
   /** SECURITY: T-38 — another server that took our name, and our tools' names, is another server: it is asked about. */
   const asItIs = async (event: Before, { client, program }: Pick<ServerQuestion, 'client' | 'program'>) => {
@@ -101,14 +82,19 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
     const isForeign = await foreign.hasOurName({ client, program, directories: [event.cwd, root] });
     return isForeign ? { ...event, act: { kind: 'upstream', server: OWN_SERVER } as const } : event;
   };
-  const decide = async (client: Client, asked: AskedHook, event: Before, signal: AbortSignal): Promise<AgentAnswer> => {
+  const decide = async (
+    client: Client,
+    asked: AskedCaller,
+    event: Before,
+    signal: AbortSignal,
+  ): Promise<AgentAnswer> => {
     const { name } = client.profile;
     const proposal = proposalOf(await asItIs(event, { client: name, program: asked.program }), {
       name,
       canRewrite: client.hooks?.canRewrite === true,
     });
     if (proposal.kind === 'none') return { kind: 'no_objection' };
-    const { caller, workspace } = await whoAndWhere(event);
+    const { caller, workspace } = await whoAndWhere(event, asked.who);
     const ask = async (): Promise<AgentAnswer> => {
       const session = await open(name, { event, caller, workspace });
       const says = event.input['description'];
@@ -126,7 +112,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
         });
       } catch (error) {
         // Nobody came back for a while, or somebody stopped it; the agent goes on in a run of its own.
-        if (error instanceof GatewayError && error.code === 'gateway.run_ended') forget(session);
+        if (error instanceof GatewayError && error.code === 'gateway.run_ended') sessions.forget(session);
         throw error;
       }
     };
@@ -135,26 +121,31 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
       throw error;
     });
   };
-  const report = async (client: Client, event: Extract<AgentEvent, { readonly kind: 'after' }>): Promise<void> => {
-    const known = sessions.get(keyOf(client.profile.name, { event, ...(await whoAndWhere(event)) }));
+  const report = async (client: Client, { who }: AskedCaller, event: After): Promise<void> => {
+    const known = sessions.get(keyOf(client.profile.name, { event, ...(await whoAndWhere(event, who)) }));
     // What nobody waits for ran in the box, and is on record already.
     (await known)?.reports.report(reportName(event), { kind: event.outcome, output: event.output });
   };
-  const answer = async (asked: AskedHook, signal: AbortSignal): Promise<HookReply> => {
-    const client = findClient(asked.client);
+  const answer = async (said: AskedHook, signal: AbortSignal): Promise<HookReply> => {
+    const client = findClient(said.client);
     const { hooks } = client;
     if (hooks === undefined) return blocked(`Palyra: ${client.profile.title} has no hooks that it could answer.`);
-    const event = hooks.readEvent(readMessage(asked.message));
+    const asked = { ...said, who: deps.caller() };
+    // Whoever needs it hears of it.
+    asked.who.catch(() => undefined);
+    // The database is asked when this turn ends, and reads while the message is read here.
+    await aTurn();
+    const event = hooks.readEvent(readMessage(said.message));
     switch (event.kind) {
       case 'canary':
         return hooks.reply({ kind: 'refused', reason: `palyra canary ${event.nonce}` }, event);
       case 'before':
         return hooks.reply(await decide(client, asked, event, signal), event);
       case 'after':
-        await report(client, event);
+        await report(client, asked, event);
         break;
       case 'session_ended':
-        await end(client.profile.name, event.session, await deps.caller());
+        await end(client.profile.name, event.session, await asked.who);
         break;
       case 'other':
         break;
@@ -172,16 +163,15 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
       }
     },
     collect: (callId, credential) => held.collect(callId, credential),
-    close() {
-      for (const each of sessions.values()) void each.then(({ reports }) => reports.close()).catch(() => undefined);
-      sessions.clear();
-    },
+    close: () => sessions.close(),
   };
 }
 
 const MOST_SAID = 4096;
-/** Sub-agents and forgotten conversations included. */
-const MOST_SESSIONS = 1024;
+
+interface AskedCaller extends AskedHook {
+  readonly who: Promise<Caller>;
+}
 
 interface Opening {
   readonly event: { readonly cwd: string; readonly session: string };

@@ -1,4 +1,4 @@
-import { MOST_HEAD, type ReadQuestion, readQuestion } from './hook-frames.ts';
+import { type HookKey, MOST_HEAD, type ReadQuestion, readQuestion } from './hook-frames.ts';
 
 export interface HeldQuestion {
   /** What has arrived besides. Never again after it was something else than `more`. */
@@ -9,7 +9,7 @@ export interface HeldQuestion {
  * SECURITY: T-39 — pieces are joined while the head is not whole, and once more at the end: joining at each of them is work
  * that grows with the square of what somebody without a key sends.
  */
-export function holdQuestion(key: Uint8Array): HeldQuestion {
+export function holdQuestion(key: HookKey): HeldQuestion {
   const pieces: Buffer[] = [];
   let length = 0;
   let whole: number | undefined;

@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { holdQuestion } from './hold-question.ts';
-import { HOOK_MAGIC, readQuestion, writeAnswer } from './hook-frames.ts';
+import { HOOK_MAGIC, hookKeyOf, readQuestion, writeAnswer } from './hook-frames.ts';
 import { countUnproven } from './unproven-bytes.ts';
 
-const KEY = Buffer.alloc(32, 7);
+const KEY = hookKeyOf(Buffer.alloc(32, 7));
 
 function question(client: string, program: string, message: string, key = KEY): Buffer {
   const part = (text: string, bytes: 2 | 4) => {
@@ -31,7 +31,7 @@ test('a question is read when all of it is there, and not before', () => {
 test('one changed byte, another key, or a byte more is no question', () => {
   const whole = question('codex', '/p', 'x');
   expect(readQuestion(Buffer.concat([whole, Buffer.of(0)]), KEY)).toEqual({ kind: 'refused' });
-  expect(readQuestion(question('codex', '/p', 'x', Buffer.alloc(32, 8)), KEY)).toEqual({ kind: 'refused' });
+  expect(readQuestion(question('codex', '/p', 'x', hookKeyOf(Buffer.alloc(32, 8))), KEY)).toEqual({ kind: 'refused' });
   for (let at = 0; at < whole.length; at += 1) {
     const changed = Buffer.from(whole);
     changed[at] = (changed[at] ?? 0) ^ 1;

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { HookReply } from '@palyra/agents';
 import type { AskedHook } from './agent-sessions.ts';
 
@@ -23,6 +23,13 @@ const HEAD_BYTES = HOOK_MAGIC.length + NONCE_BYTES + 2;
 export const MOST_HEAD: number = HEAD_BYTES + MOST_NAME + 2 + MOST_PROGRAM + 4;
 export const MOST_QUESTION: number = MOST_HEAD + MOST_MESSAGE + MAC_BYTES;
 
+/** Made once: of bare bytes one is made for each signature, which takes longer than signing. */
+export type HookKey = KeyObject;
+
+export function hookKeyOf(bytes: Uint8Array): HookKey {
+  return createSecretKey(bytes);
+}
+
 export interface HookQuestion extends AskedHook {
   readonly nonce: Buffer;
 }
@@ -35,7 +42,7 @@ export type ReadQuestion =
   | { readonly kind: 'refused' };
 
 /** Of what has arrived so far. Nothing of it is used before the whole was found to be signed. */
-export function readQuestion(bytes: Buffer, key: Uint8Array): ReadQuestion {
+export function readQuestion(bytes: Buffer, key: HookKey): ReadQuestion {
   const magic = bytes.subarray(0, HOOK_MAGIC.length);
   if (!magic.equals(HOOK_MAGIC.subarray(0, magic.length))) return { kind: 'refused' };
   if (bytes.length < HEAD_BYTES) return { kind: 'more' };
@@ -68,7 +75,7 @@ export function readQuestion(bytes: Buffer, key: Uint8Array): ReadQuestion {
 }
 
 /** SECURITY: T-58 — signed over the question's nonce: an answer of before, or of somebody else, is none. */
-export function writeAnswer({ exitCode, stdout, stderr }: HookReply, nonce: Uint8Array, key: Uint8Array): Buffer {
+export function writeAnswer({ exitCode, stdout, stderr }: HookReply, nonce: Uint8Array, key: HookKey): Buffer {
   const [out, err] = [Buffer.from(stdout), Buffer.from(stderr)];
   const body = Buffer.concat([Buffer.of(exitCode), lengthOf(out), out, lengthOf(err), err]);
   return Buffer.concat([body, macOf('palyra.hook.say', [nonce, body], key)]);
@@ -80,7 +87,7 @@ function lengthOf(bytes: Buffer): Buffer {
   return length;
 }
 
-function macOf(purpose: string, parts: readonly Uint8Array[], key: Uint8Array): Buffer {
+function macOf(purpose: string, parts: readonly Uint8Array[], key: HookKey): Buffer {
   const mac = createHmac('sha256', key).update(`${purpose}\0`);
   for (const part of parts) mac.update(part);
   return mac.digest();

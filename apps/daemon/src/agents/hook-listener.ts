@@ -7,7 +7,14 @@ import { DaemonError } from '../daemon-error.ts';
 import type { AgentSessions } from './agent-sessions.ts';
 import { holdQuestion } from './hold-question.ts';
 import { removeHookFile, writeHookFile } from './hook-file.ts';
-import { HOOK_KEY_BYTES, MOST_QUESTION, type readQuestion, writeAnswer } from './hook-frames.ts';
+import {
+  HOOK_KEY_BYTES,
+  type HookKey,
+  hookKeyOf,
+  MOST_QUESTION,
+  type readQuestion,
+  writeAnswer,
+} from './hook-frames.ts';
 import { countUnproven, type UnprovenBytes } from './unproven-bytes.ts';
 
 export interface HookListener {
@@ -42,7 +49,8 @@ const PIECE_COST = 256;
  */
 export async function openHookListener(deps: HookListenerDeps): Promise<HookListener> {
   const { home, random = secureRandomBytes, stopping } = deps;
-  const key = random(HOOK_KEY_BYTES);
+  const bytes = random(HOOK_KEY_BYTES);
+  const key = hookKeyOf(bytes);
   const sockets = new Set<Socket>();
   const unproven = countUnproven({ mostBytes: MOST_UNPROVEN, mostOpen: MOST_STRANGERS });
   const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -54,7 +62,7 @@ export async function openHookListener(deps: HookListenerDeps): Promise<HookList
   });
   server.maxConnections = MOST_CONNECTIONS;
   const { port } = await listen(server);
-  writeHookFile(home, { port, key });
+  writeHookFile(home, { port, key: bytes });
   const hangUp = () => {
     for (const socket of sockets) socket.destroy();
   };
@@ -75,7 +83,7 @@ export async function openHookListener(deps: HookListenerDeps): Promise<HookList
 }
 
 export interface Proof {
-  readonly key: Uint8Array;
+  readonly key: HookKey;
   readonly unproven: UnprovenBytes;
 }
 
@@ -107,7 +115,7 @@ export async function answerHook(
   socket.end(writeAnswer(reply, question.nonce, key));
 }
 
-async function readWhole(socket: Duplex, key: Uint8Array, unproven: UnprovenBytes): Promise<Question | undefined> {
+async function readWhole(socket: Duplex, key: HookKey, unproven: UnprovenBytes): Promise<Question | undefined> {
   const held = holdQuestion(key);
   const asked = Promise.withResolvers<Question | undefined>();
   const mine = unproven.open();

@@ -7,6 +7,7 @@ import { type AuthenticatedPeer, PEER } from '../interceptors/peer-context.ts';
 import type { RunHubs } from '../runs/run-hubs.ts';
 import { BOX_LISTENER, shownInBox } from './agent-outfits.ts';
 import { type AgentSessions, createAgentSessions } from './agent-sessions.ts';
+import { hangUpLater } from './hang-up-later.ts';
 import { createOwnHubs } from './own-hubs.ts';
 import type { OpenDoor } from './serve-door.ts';
 import type { WrappedAgentSession } from './wrapped-sessions.ts';
@@ -70,7 +71,7 @@ export async function openWrappedSession(session: WrappedAgentSession, deps: Ope
   const authenticate = as(peerOf(session), checked);
   const { door, close } = deps.serve({ agentSessions, authenticate, gateway, hubs, workspace });
   const over = new AbortController();
-  void hangUpLater(checked, { close, clock: deps.clock, signal: over.signal });
+  void hangUpLater({ checked, close, clock: deps.clock, signal: over.signal });
   return {
     door,
     async close() {
@@ -79,26 +80,6 @@ export async function openWrappedSession(session: WrappedAgentSession, deps: Ope
       agentSessions.close();
     },
   };
-}
-
-const LOOK_EVERY_MS = 1_000;
-
-interface Watched extends Pick<OpenWrappedDeps, 'clock'> {
-  close(): void;
-  readonly signal: AbortSignal;
-}
-
-/** SECURITY: T-35 — what is open already ends, too, as streams of revoked tokens do: on one of them calls go on being made. */
-async function hangUpLater(checked: () => Promise<unknown>, { close, clock, signal }: Watched): Promise<void> {
-  while (!signal.aborted) {
-    await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
-    if (signal.aborted) return;
-    const counts = await checked().then(
-      () => true,
-      () => false,
-    );
-    if (!counts) close();
-  }
 }
 
 /** SECURITY: T-36 — by the listener alone: nothing that is sent says who it is. */

@@ -9,7 +9,7 @@ import { handleConnect } from '../listeners/handle-connect.ts';
 import { keepSessionsHonest } from '../listeners/keep-sessions-honest.ts';
 import type { ApiDeps } from '../listeners/serve-api.ts';
 import type { AgentSessions } from './agent-sessions.ts';
-import { HOOK_KEY_BYTES, HOOK_MAGIC } from './hook-frames.ts';
+import { HOOK_KEY_BYTES, HOOK_MAGIC, hookKeyOf } from './hook-frames.ts';
 import { answerHook } from './hook-listener.ts';
 import { countUnproven } from './unproven-bytes.ts';
 import type { Door } from './wrapped-sessions.ts';
@@ -35,7 +35,7 @@ export interface OpenDoor {
  * In a box nobody else can be at this port: it was taken before the agent's first instruction, and its socket is with us.
  * So there is no key to keep, and the hook's frames are signed with none.
  */
-const NO_KEY = Buffer.alloc(HOOK_KEY_BYTES);
+const NO_KEY = hookKeyOf(Buffer.alloc(HOOK_KEY_BYTES));
 const HEADER_BYTES = 16 * 1024;
 const FIRST_WORD_MS = 10_000;
 const MOST_UNPROVEN = 64 * 1024 * 1024;

@@ -49,9 +49,33 @@ export function openWorkspaces(deps: WorkspacesDeps): Workspaces {
   const { database, journal, owner, look, clock = systemClock } = deps;
   const ids = deps.ids ?? createIdSource({ now: clock.now });
 
-  const list = async (): Promise<readonly RegisteredWorkspace[]> => {
+  const read = async (): Promise<readonly RegisteredWorkspace[]> => {
     const rows = database.read.selectFrom('gateway_workspaces').selectAll().where('owner', '=', owner);
     return (await rows.orderBy('root').execute()).map(workspaceOf);
+  };
+  /** Each hook of an agent asks. Nobody else writes rows of this owner, so they are read again only after they were written here. */
+  let kept: Promise<readonly RegisteredWorkspace[]> | undefined;
+  const forget = () => {
+    kept = undefined;
+  };
+  const list = (): Promise<readonly RegisteredWorkspace[]> => {
+    if (kept !== undefined) return kept;
+    const reading = read();
+    kept = reading;
+    reading.catch(() => kept === reading && forget());
+    return reading;
+  };
+  /** One commit with its entry; whether it took place or not, what was read before does not count any more. */
+  const write = async (
+    by: Actor,
+    draft: Parameters<Journal['append']>[1][number],
+    step: Parameters<typeof statement>[0],
+  ) => {
+    try {
+      return await journal.append(by, [draft], { steps: [statement(step, { rows: 1 })] });
+    } finally {
+      forget();
+    }
   };
   const record = async (change: 'added' | 'removed', { id, root }: Workspace) => ({
     kind: 'workspace.changed' as const,
@@ -71,7 +95,7 @@ export function openWorkspaces(deps: WorkspacesDeps): Workspaces {
         .values(row)
         .onConflict((conflict) => conflict.columns(['owner', 'root']).doNothing());
       const draft = await record('added', row);
-      const outcome = await journal.append(by, [draft], { steps: [statement(insert, { rows: 1 })] });
+      const outcome = await write(by, draft, insert);
       if (outcome.kind === 'appended') return { workspace: workspaceOf(row), isNew: true };
       // Somebody else registered it at this moment.
       const theirs = (await list()).find((each) => each.root === root);
@@ -83,7 +107,7 @@ export function openWorkspaces(deps: WorkspacesDeps): Workspaces {
       if (found === undefined) throw notFound();
       const drop = database.write.deleteFrom('gateway_workspaces').where('id', '=', found.id);
       const draft = await record('removed', found);
-      const outcome = await journal.append(by, [draft], { steps: [statement(drop, { rows: 1 })] });
+      const outcome = await write(by, draft, drop);
       if (outcome.kind === 'conflict') throw notFound();
       return found;
     },
@@ -110,7 +134,7 @@ async function find(
   all: readonly RegisteredWorkspace[],
   look: Look,
 ): Promise<RegisteredWorkspace | undefined> {
-  const exact = all.find(({ id, root }) => id === text || root === withoutSlash(text));
+  const exact = byName(text, all);
   if (exact !== undefined || !isAbsolute(text)) return exact;
   const seen = await look(text);
   return seen.kind === 'ok' ? all.find(({ root }) => root === seen.root) : undefined;
@@ -122,12 +146,17 @@ async function innermost(
   all: readonly RegisteredWorkspace[],
   look: Look,
 ): Promise<RegisteredWorkspace | undefined> {
-  const known = await find(text, all, look);
-  if (known !== undefined || !isAbsolute(text)) return known;
+  const exact = byName(text, all);
+  if (exact !== undefined || !isAbsolute(text)) return exact;
   const seen = await look(text);
   const path = seen.kind === 'ok' ? seen.root : withoutSlash(text);
-  const around = all.filter(({ root }) => path.startsWith(`${root}/`) && !path.split('/').includes('..'));
+  if (path.split('/').includes('..')) return undefined;
+  const around = all.filter(({ root }) => path === root || path.startsWith(`${root}/`));
   return around.toSorted((left, right) => right.root.length - left.root.length)[0];
+}
+
+function byName(text: string, all: readonly RegisteredWorkspace[]): RegisteredWorkspace | undefined {
+  return all.find(({ id, root }) => id === text || root === withoutSlash(text));
 }
 
 function onlyOne(all: readonly RegisteredWorkspace[]): RegisteredWorkspace | undefined {

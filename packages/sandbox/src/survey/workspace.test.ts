@@ -104,6 +104,21 @@ describe('which directories are workspaces', () => {
     expect(check(join(home, 'shop'), { palyraHome })).toMatchObject({ kind: 'refused' });
   });
 
+  test('a place of credentials, or a directory above it, that is a link is protected where it leads', () => {
+    const other = join(top, 'other');
+    for (const each of ['elsewhere/keys', 'settings/gh', 'plain']) mkdirSync(join(other, each), { recursive: true });
+    mkdirSync(join(other, 'home/.cargo'), { recursive: true });
+    symlinkSync(join(other, 'elsewhere'), join(other, 'home/.aws'));
+    symlinkSync(join(other, 'settings'), join(other, 'home/.config'));
+    symlinkSync(join(other, 'later/file'), join(other, 'home/.cargo/credentials'));
+    const within = { home: join(other, 'home'), palyraHome: join(other, 'palyra') };
+    const message = 'The workspace holds, or lies in, a place of credentials.';
+    for (const root of ['elsewhere', 'elsewhere/keys', 'settings/gh']) {
+      expect(check(join(other, root), within)).toMatchObject({ kind: 'refused', message });
+    }
+    expect(check(join(other, 'plain'), within)).toMatchObject({ kind: 'ok' });
+  });
+
   test('a home in /var makes only itself a place to work in, a home of / makes nothing one', () => {
     const facts = { kind: 'directory', uid: 5, gid: 5, mode: 0o755 } as const;
     const files: SurveyFiles = {

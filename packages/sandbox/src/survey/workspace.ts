@@ -122,14 +122,43 @@ function whyUnsafe(path: string, { home, palyraHome, files }: Surroundings): str
 /** By name and by where they really are. Most are not there, and one look into the home says so of all of them. */
 function credentialPlaces(home: string, files: SurveyFiles): readonly string[] {
   const names = new Set(files.list(home));
+  const base = join(home, '/');
   const realHome = resolvePath(files, home);
+  const follow = createFollow(files);
   return CREDENTIAL_PATHS.flatMap((name) => {
-    const place = join(home, name);
-    const [first = ''] = name.split('/');
+    const place = `${base}${name}`;
+    const steps = name.split('/');
     // A home that cannot be listed can still be entered by name.
-    const isAbsent = names.size > 0 && !names.has(first);
-    return [place, isAbsent ? join(realHome, name) : resolvePath(files, place)];
+    const isAbsent = names.size > 0 && !names.has(steps[0] ?? '');
+    const real = isAbsent ? below(realHome, name) : follow(realHome, steps);
+    return real === place ? [place] : [place, real];
   });
+}
+
+/** Where names below a real directory lead: only a link leads elsewhere, so of nothing else it is asked where it really is. */
+function createFollow(files: SurveyFiles): (directory: string, names: readonly string[]) => string {
+  const known = new Map<string, string | undefined>();
+  /** Undefined: it is not there. */
+  const step = (path: string): string | undefined => {
+    const facts = files.lstat(path);
+    if (facts === undefined) return undefined;
+    return facts.kind === 'link' ? (files.realPath(path) ?? path) : path;
+  };
+  return (directory, names) => {
+    let real = directory;
+    for (const [at, name] of names.entries()) {
+      const path = below(real, name);
+      if (!known.has(path)) known.set(path, step(path));
+      const next = known.get(path);
+      if (next === undefined) return below(real, names.slice(at).join('/'));
+      real = next;
+    }
+    return real;
+  };
+}
+
+function below(directory: string, name: string): string {
+  return directory === '/' ? `/${name}` : `${directory}/${name}`;
 }
 
 /** Without the slashes at its end. */

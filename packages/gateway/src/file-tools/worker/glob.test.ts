@@ -23,6 +23,10 @@ describe('a glob', () => {
     ['{a,b}', 'c', false],
     ['\\*', '*', true],
     ['\\*', 'x', false],
+    ['a\\bc', 'abc', true],
+    ['*\\?b', 'x?b', true],
+    ['*\\?b', 'x/b', false],
+    ['x[ab]c', 'xbc', true],
     ['*a*b*', 'xxaxxbxx', true],
     ['😀?', '😀😀', true],
   ])('%s and %s: %s', (pattern, path, expected) => {

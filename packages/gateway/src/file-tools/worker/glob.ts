@@ -7,13 +7,24 @@ const MAX_ALTERNATIVES = 64;
 export function compileGlob(pattern: string): Glob | undefined {
   const alternatives = expandBraces(pattern);
   if (alternatives === undefined) return undefined;
-  const compiled = alternatives.map((each) => each.split('/').map(compileName));
-  const whole = compiled.filter((names): names is NamePattern[] => !names.includes(undefined));
-  if (whole.length < compiled.length) return undefined;
-  return (path) => {
-    const names = path.split('/');
-    return whole.some((patterns) => matchNames(patterns, names));
-  };
+  const whole = alternatives.flatMap((each): readonly Alternative[] => {
+    const names = each.split('/').map(compileName);
+    return names.every((name) => name !== undefined) ? [{ mayEnd: endOf(each), names }] : [];
+  });
+  if (whole.length < alternatives.length) return undefined;
+  return (path) => whole.some((each) => each.mayEnd(path) && matchNames(each.names, path.split('/')));
+}
+
+interface Alternative {
+  /** False: no such path matches. Nearly all fail here, and each call of an agent is held against all patterns there are. */
+  mayEnd(path: string): boolean;
+  readonly names: readonly NamePattern[];
+}
+
+/** What stands after the last character that could be anything else. */
+function endOf(pattern: string): Alternative['mayEnd'] {
+  const [plain = ''] = /[^*?[\]\\/]*$/.exec(pattern) ?? [];
+  return (path) => path.endsWith(plain);
 }
 
 type NamePattern = 'any_depth' | readonly Token[];

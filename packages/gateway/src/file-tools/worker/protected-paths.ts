@@ -30,7 +30,8 @@ export function createProtectedPaths(patterns: readonly ProtectedPattern[]): Pro
   });
   return {
     reasonFor(path, access) {
-      const found = compiled.find((each) => (each.access === 'any' || access === 'write') && covers(each.glob, path));
+      const names = namesOf(path);
+      const found = compiled.find((each) => (each.access === 'any' || access === 'write') && covers(each.glob, names));
       return found?.reason;
     },
   };
@@ -51,10 +52,14 @@ export function refuseProtected(found: readonly ProtectedFile[], allowed: Allowe
   });
 }
 
-/** What lies below a protected directory is as protected as the directory. */
-function covers(glob: Glob, path: string): boolean {
-  const names = foldPath(path).split('/');
-  return names.some((_, at) => glob(names.slice(0, at + 1).join('/')));
+/** Of the path, and of all directories that it lies in: what lies below a protected one is as protected as that is. */
+function namesOf(path: string): readonly string[] {
+  const parts = foldPath(path).split('/');
+  return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
+}
+
+function covers(glob: Glob, names: readonly string[]): boolean {
+  return names.some((name) => glob(name));
 }
 
 /**
