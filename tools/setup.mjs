@@ -3,6 +3,7 @@ import { realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { agents } from './setup/agents-step.mjs';
+import { bundledPrograms } from './setup/bundled-programs-step.mjs';
 import { compiledSources } from './setup/compiled-sources-step.mjs';
 import { throwFileFault } from './setup/file-fault.mjs';
 import { launcher } from './setup/launcher-step.mjs';
@@ -28,7 +29,7 @@ import { ALL_GROUPS } from './system-packages.mjs';
  */
 
 /** In this order. A new part of the set-up is one more step. */
-const STEPS = [npmDependencies, systemPackages, launcher, queryBuilder, compiledSources, agents];
+const STEPS = [npmDependencies, systemPackages, launcher, queryBuilder, bundledPrograms, compiledSources, agents];
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 

@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { BUNDLES } from '../../packages/primitives/src/bundled-program.ts';
 
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
 const NOT_COPIED = new Set(['.git', '.cache', 'node_modules', 'dist', 'build', 'coverage']);
@@ -20,7 +21,9 @@ export interface CheckoutCopy {
  */
 export function copyCheckout(kind: 'fresh' | 'installed'): CheckoutCopy {
   const path = mkdtempSync('/tmp/palyra-copy-');
-  cpSync(CHECKOUT, path, { recursive: true, filter: (source) => !NOT_COPIED.has(basename(source)) });
+  const filter = (source: string) => !NOT_COPIED.has(basename(source));
+  // With their times, by which a bundle knows its sources.
+  cpSync(CHECKOUT, path, { recursive: true, preserveTimestamps: true, filter });
   if (kind === 'installed') {
     linkModules(join(CHECKOUT, 'node_modules'), join(path, 'node_modules'));
     for (const made of MADE) cpSync(join(CHECKOUT, made), join(path, made), { recursive: true });
@@ -28,7 +31,18 @@ export function copyCheckout(kind: 'fresh' | 'installed'): CheckoutCopy {
     mkdirSync(join(path, '.cache/compiled'), { recursive: true });
   }
   execFileSync('chmod', ['-R', 'a+rX', path]);
+  if (kind === 'installed') copyBundle(path);
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };
+}
+
+/** Made anew where something was edited since the last set-up. */
+function copyBundle(path: string): void {
+  const bundle = (...args: readonly string[]) =>
+    spawnSync(process.execPath, ['--conditions=palyra-source', 'tools/setup/bundle-programs.ts', ...args], {
+      cwd: path,
+    }).status;
+  if (existsSync(join(CHECKOUT, BUNDLES))) execFileSync('cp', ['-a', join(CHECKOUT, BUNDLES), join(path, '.cache')]);
+  if (bundle('--check') !== 0 && bundle() !== 0) throw new Error('The programs do not bundle.');
 }
 
 function linkModules(from: string, to: string): void {

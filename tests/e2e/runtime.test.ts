@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openBundle } from '../../packages/primitives/src/bundled-program.ts';
 import { type CheckoutCopy, copyCheckout } from './checkout-copy.ts';
 import { HOST_NODE, HOST_PATH, runOnHost } from './host.ts';
 
@@ -81,12 +82,13 @@ describe(`on a host with Node ${HOST_NODE}`, () => {
     });
   });
 
-  it('runs npx palyra on the pinned Node from the sources', async () => {
-    const { exitCode, stdout } = await runOnHost({ argv: ['npx', 'palyra', '--version', '--json'], cwd: copy.path });
-    expect({ exitCode, answer: JSON.parse(stdout) }).toEqual({
-      exitCode: 0,
-      answer: { version, node: PINNED },
-    });
+  it('runs npx palyra on the pinned Node from the bundle of the sources, and from a source that was edited', async () => {
+    const npx = async () =>
+      JSON.parse((await runOnHost({ argv: ['npx', 'palyra', '--version', '--json'], cwd: copy.path })).stdout);
+    expect(openBundle(copy.path)).toBeDefined();
+    expect(await npx()).toEqual({ version, node: PINNED });
+    replace('apps/cli/src/version.ts', "export const readVersion = (): string => 'edited';\n");
+    expect(await npx()).toEqual({ version: 'edited', node: PINNED });
   });
 
   it('does not hand NODE_OPTIONS on to palyra', async () => {

@@ -36,6 +36,7 @@ const ALL_READY = [
   'system packages: ready',
   'launcher: ready',
   'query builder: ready',
+  'bundled programs: ready',
   'compiled sources: ready',
   'agents: ready',
 ];
@@ -69,6 +70,7 @@ describe('on a checkout that is set up', () => {
       expect.stringMatching(/^setup {2}system packages {3}ready {3}\d\.\d\d s {2}product, tests$/),
       expect.stringMatching(/^setup {2}launcher {10}ready {3}\d\.\d\d s {2}compiled, static$/),
       expect.stringMatching(/^setup {2}query builder {5}ready {3}\d\.\d\d s {2}one file$/),
+      expect.stringMatching(/^setup {2}bundled programs {2}ready +[\d.]+ s {2}of these sources$/),
       expect.stringMatching(/^setup {2}compiled sources {2}ready {3}\d\.\d\d s {2}kept from earlier commands$/),
       expect.stringMatching(/^setup {2}agents {12}ready {3}\d\.\d\d s {2}none asked for$/),
       '',

@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
-import { type Clock, entryUrl, type Sha256Hex } from '@palyra/primitives';
+import type { Clock, Sha256Hex } from '@palyra/primitives';
+import { bundledThread, entryUrl } from '@palyra/primitives/bare';
 import type { AskedExplanation, DirectoryDiff } from './ask-policies.ts';
 import type { CompiledDirectory, DirectorySource } from './compile-directory.ts';
 import type { PolicyDiff } from './diff.ts';
@@ -59,7 +60,8 @@ export async function explainOffLoop(asked: AskedExplanation, clock: Clock): Pro
 }
 
 async function runThread(task: ThreadTask, clock: Clock): Promise<Exclude<ThreadAnswer, { kind: 'failed' }>> {
-  const worker = new Worker(entryUrl(import.meta.url, './compile-thread'), { workerData: task });
+  const { entry } = bundledThread(entryUrl(import.meta.url, './compile-thread'));
+  const worker = new Worker(entry, { workerData: task });
   const done = new AbortController();
   try {
     const answer = await Promise.race([answerOf(worker), tooLong(clock, done.signal)]);

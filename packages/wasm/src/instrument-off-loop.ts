@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { entryUrl } from '@palyra/primitives';
+import { bundledThread, entryUrl } from '@palyra/primitives/bare';
 import type { InstrumentResult } from './instrument.ts';
 import type { InstrumentAnswer, InstrumentTask } from './instrument-thread.ts';
 import { completeLimits, type ModuleLimits } from './limits.ts';
@@ -56,7 +56,7 @@ export function createInstrumenter(): Instrumenter {
 }
 
 function startThread(whenEnded: (thread: Thread) => void): Thread {
-  const worker = new Worker(entryUrl(import.meta.url, './instrument-thread'));
+  const worker = new Worker(bundledThread(entryUrl(import.meta.url, './instrument-thread')).entry);
   const thread: Thread = { worker, waiting: new Map() };
   const end = (cause?: unknown): void => {
     whenEnded(thread);

@@ -15,7 +15,7 @@ export interface OwnPrograms {
 const PLACES = ['../../../cli/bin/palyra.mjs', '../../../../../bin/palyra.mjs'];
 
 /** Of a checkout these alone: the rest of it may be anybody's work. */
-const PARTS = ['apps', 'packages', 'node_modules'];
+const PARTS = ['apps', 'packages', 'node_modules', '.cache/bundled'];
 
 /** Undefined where `palyra` is not beside palyrad. */
 export function ownPrograms(): OwnPrograms | undefined {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Logger } from '@palyra/primitives';
-import { type Clock, entryUrl, systemClock } from '@palyra/primitives/bare';
+import { bundledThread, type Clock, entryUrl, systemClock } from '@palyra/primitives/bare';
 import type { Database } from '../database.ts';
 import { type Migration, renderMigrations } from '../migration.ts';
 import type { ReadOnlyDatabase } from '../open-database.ts';
@@ -38,7 +38,7 @@ const MAX_WAITING = 10_000;
 
 /** The embedded store: a thread that writes, a thread that reads, and an event loop that does neither. */
 export async function openSqlite<Schema>(options: SqliteOptions): Promise<Database<Schema>> {
-  const { lockTimeoutMs, programs, logger } = options;
+  const { lockTimeoutMs, logger } = options;
   // Absolute, so that both threads open the same file, and SQLite reads neither a URI nor `:memory:` into it.
   const path = resolve(options.path);
   const origin = randomUUID();
@@ -50,10 +50,11 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
       : renderMigrations([NOTIFICATIONS_MIGRATION, PLAIN_NOTIFICATIONS_MIGRATION, ...options.migrations], SQLITE_TYPES);
   if (migrations === undefined) requireDatabase(path);
 
+  const { entry, programs } = writerThread(options.programs);
   const sent = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const { writer, reader } = await startBoth(
     startThread<WriterRequest, WriterResult>({
-      entry: entryUrl(import.meta.url, './writer-thread'),
+      entry,
       data: { path, lockTimeoutMs, migrations, programs, origin, sent } satisfies WriterThreadData,
       maxWaiting: MAX_WAITING,
       lost: 'storage.outcome_unknown',
@@ -61,7 +62,7 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
       sent,
     }),
     startThread<ReaderRequest, ReaderResult>({
-      entry: entryUrl(import.meta.url, './reader-thread'),
+      entry: readerThread(),
       data: { path, lockTimeoutMs, pollMs: POLL_MS, origin } satisfies ReaderThreadData,
       maxWaiting: MAX_WAITING,
       lost: 'storage.unavailable',
@@ -90,6 +91,16 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
   };
 }
 
+function writerThread(asked: readonly ProgramModule[]): Pick<SqliteOptions, 'programs'> & { readonly entry: URL } {
+  const modules = asked.map(({ module }) => module);
+  const { entry, loads } = bundledThread(entryUrl(import.meta.url, './writer-thread'), modules);
+  return { entry, programs: asked.map((program, at) => ({ ...program, module: loads[at] ?? program.module })) };
+}
+
+function readerThread(): URL {
+  return bundledThread(entryUrl(import.meta.url, './reader-thread')).entry;
+}
+
 /** Readers are short: whoever keeps the log from being cut is soon done. */
 async function repeatWhileLocked(
   work: () => Promise<unknown>,
@@ -115,7 +126,7 @@ export async function openSqliteForReading<Schema>(
   const path = resolve(options.path);
   requireDatabase(path);
   const reader = await startThread<ReaderRequest, ReaderResult>({
-    entry: entryUrl(import.meta.url, './reader-thread'),
+    entry: readerThread(),
     data: { ...options, path, pollMs: POLL_MS, origin: randomUUID() } satisfies ReaderThreadData,
     maxWaiting: MAX_WAITING,
     lost: 'storage.unavailable',
