@@ -5,6 +5,7 @@ import { createSandbox, type Sandbox } from '@palyra/sandbox';
 import { createCaptureLogger } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 import { sandboxProfile } from '../sandbox-profile.ts';
+import { until } from './launched-job.ts';
 
 /** `npm run soak` runs a thousand commands, `npm test` a tenth of it. */
 const RUNS = process.env['PALYRA_SOAK'] === '1' ? 1000 : 100;
@@ -74,6 +75,12 @@ function remainsOf({ sandbox: { about }, root }: Opened): Remains {
   };
 }
 
+/** The end of a command is told when everything of it is dead; its keeper and its empty cgroups go in the next moment. */
+async function putAway({ sandbox: { about } }: Opened): Promise<void> {
+  const { launcher, cgroups } = about;
+  await until(() => [...descendantsOf(launcher.pid), ...cgroupsOf(launcher.pid, cgroups.kind)].length === 0);
+}
+
 /** Zombies too: they are what a launcher that does not reap leaves. */
 function descendantsOf(pid: number): readonly string[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
@@ -114,8 +121,10 @@ test.for(OWNERS)(`${RUNS} commands one after the other leave nothing behind, wor
     // The first runs fill what is kept on purpose: rule sets, buffers, a namespace for the idmapped mount.
     const warm = RUNS / 10;
     for (let number = 0; number < warm; number += 1) await runOnce(opened, number);
+    await putAway(opened);
     const before = { remains: remainsOf(opened), resident: residentBytes(about.launcher.pid) };
     for (let number = warm; number < RUNS; number += 1) await runOnce(opened, number);
+    await putAway(opened);
 
     const { ourDescriptors, launcherDescriptors, ...after } = remainsOf(opened);
     const { remains } = before;

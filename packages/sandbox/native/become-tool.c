@@ -147,6 +147,8 @@ _Noreturn void become_tool(const struct request *request, int socket, int isolat
   umask(022);
   set_limits(request, socket);
   if (isolated) limit_init(request, socket);
+  const uint8_t here = STAGE_HERE;
+  if (isolated && write_all(socket, &here, 1) != 0) _exit(126);
   tell_facts(request, socket, isolated);
   if (!await_word(socket, &named_in)) _exit(126);
   if (request->is_later) request = tool_named_later(named_in, socket);

@@ -4,6 +4,9 @@
 
 #include "request.h"
 
+/* What a process in a sandbox says first: from here on nothing of it changes, and who looks at it from outside need not wait. */
+#define STAGE_HERE 'H'
+
 /* Sets limits, says over `socket` what is true here, waits for the word, and executes. Does not return. In a wrapper's
  * sandbox (`isolated`) that includes mounts and routes; else they are the host's. */
 _Noreturn void become_tool(const struct request *request, int socket, int isolated);

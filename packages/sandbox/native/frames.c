@@ -8,6 +8,8 @@
 
 static struct buffer incoming, outgoing;
 static uint64_t skip; /* of a frame that is too long to be one of ours */
+/* The frame that is being heard, in `incoming`. */
+static size_t heard_from, heard_to;
 
 void send_frame(uint8_t kind, uint32_t job, const void *payload, size_t length) {
   uint8_t header[FRAME_HEADER];
@@ -54,9 +56,11 @@ static void take_frames(const struct frame_hearer *hearer) {
       break;
     }
     if (incoming.length - at - FRAME_HEADER < length) break;
+    heard_from = at;
+    heard_to = at += FRAME_HEADER + (size_t)length;
     hearer->frame(header[4], id, header + FRAME_HEADER, length);
-    at += FRAME_HEADER + (size_t)length;
   }
+  heard_from = heard_to = 0;
   memmove(incoming.bytes, incoming.bytes + at, incoming.length - at);
   incoming.length -= at;
   /* A copy of a program was in it: what is kept is copied by every fork. */
@@ -71,12 +75,12 @@ static void skip_bytes(void) {
 }
 
 int hear_frames(const struct frame_hearer *hearer) {
-  static uint8_t chunk[MAX_CHUNK];
-  ssize_t got = recv(CONTROL, chunk, sizeof chunk, MSG_DONTWAIT);
+  uint8_t *room = room_for(&incoming, MAX_CHUNK);
+  if (room == NULL) _exit(70);
+  ssize_t got = recv(CONTROL, room, MAX_CHUNK, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
   if (got <= 0) return -1;
-  append(&incoming, chunk, (size_t)got);
-  if (incoming.failed) _exit(70);
+  incoming.length += (size_t)got;
   do {
     skip_bytes();
     take_frames(hearer);
@@ -85,6 +89,9 @@ int hear_frames(const struct frame_hearer *hearer) {
 }
 
 void wipe_frames(void) {
-  if (incoming.bytes != NULL) explicit_bzero(incoming.bytes, incoming.room);
+  if (incoming.bytes != NULL) {
+    explicit_bzero(incoming.bytes, heard_from);
+    explicit_bzero(incoming.bytes + heard_to, incoming.room - heard_to);
+  }
   if (outgoing.bytes != NULL) explicit_bzero(outgoing.bytes, outgoing.room);
 }

@@ -25,7 +25,7 @@ struct frame_hearer {
 /* What has come so far. 0, or -1 when palyrad is gone. */
 int hear_frames(const struct frame_hearer *hearer);
 
-/* In a copy of us that others may look into. */
+/* In a copy of us that others may look into: all but the frame that is being heard. */
 void wipe_frames(void);
 
 #endif

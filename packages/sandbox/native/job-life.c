@@ -55,6 +55,7 @@ void forget_job(struct job *job) {
   close_fd(&job->listener);
   while (job->tmpfs_count > 0) close(job->tmpfs[--job->tmpfs_count]);
   release(&job->said);
+  release(&job->outside);
   release(&job->input);
   remove_cgroups(job);
   free(job->cpu_counter);

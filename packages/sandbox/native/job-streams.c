@@ -31,6 +31,8 @@ void take_output(struct job *job, int *fd, uint8_t kind) {
   job->output_bytes += passed;
   job->credit -= passed < job->credit ? passed : job->credit;
   if (passed > 0) send_frame(kind, job->id, chunk, passed);
+  /* SECURITY: T-19 — a copy of us that becomes another tool can be looked into by who has its uid. */
+  explicit_bzero(chunk, (size_t)got);
   if (passed < (size_t)got) end_job(job, REASON_OUTPUT);
 }
 

@@ -22,12 +22,14 @@ struct job {
   enum phase phase;
   uint32_t id;
   struct started fds;
-  pid_t tool; /* as the host sees it */
+  pid_t tool, init; /* as the host sees them; init of a sandbox only */
+  int is_init_seen;
   int tool_pidfd;
   int listener; /* of one with a way out, until its gate has it; -1 otherwise */
   int mounts, outer_mounts; /* the mount namespaces of a sandbox and of the bubblewrap around it; -1 when not held */
   /* What the process that becomes the tool has said so far. */
   struct buffer said;
+  struct buffer outside; /* facts, of the process that becomes the tool and of init, as far as they were looked at */
   char failure[256];
   int landlock_rules;
   int tmpfs[MAX_TMPFS];

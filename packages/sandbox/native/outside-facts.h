@@ -4,7 +4,10 @@
 
 #include "job.h"
 
-void append_outside_facts(struct buffer *facts, const struct job *job);
+/* As soon as it says that nothing of it changes any more: it looks at itself meanwhile. */
+void look_from_outside(struct job *job);
+/* The same, and what was not to be had then. */
+void append_outside_facts(struct buffer *facts, struct job *job);
 /* Taking all mounts of a sandbox apart, and of the namespace in which its root was put together, takes longer than a small
  * tool runs. The last process in there would do it before anybody hears that it has ended; held by us, they are taken apart
  * when the end was told. */

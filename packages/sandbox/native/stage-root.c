@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "staged-mounts.h"
+#include "texts.h"
 
 static int set_attributes(int mount, uint64_t attributes, unsigned int flags) {
   struct mount_attr wanted = {.attr_set = attributes};
@@ -60,76 +60,89 @@ static int open_in(int root, const char *path) {
   return (int)syscall(SYS_openat2, root, path, &how, sizeof how);
 }
 
+/* The directory in which something was made last: what is in one directory mostly comes one after the other. Forgotten as soon as
+ * something is mounted anywhere but on a name in it that was made for that just now: it might cover it. */
+static struct {
+  int fd;
+  char path[256];
+} last = {.fd = -1};
+
+static void forget_last(void) {
+  if (last.fd >= 0) close(last.fd);
+  last.fd = -1;
+}
+
 static int open_directory(int root, char *path);
 
-/* The directory that `path` lies in, made if it is not there, and the last name. */
-static int open_parent(int root, char *path, const char **name) {
+/* The directory that `path` lies in, made if it is not there, and the last name. It stays ours. */
+static int enter_parent(int root, char *path, const char **name) {
   char *slash = strrchr(path, '/');
   *name = slash + 1;
   *slash = 0;
-  int parent = open_directory(root, path);
+  if (last.fd < 0 || strcmp(path, last.path) != 0) {
+    int parent = open_directory(root, path);
+    forget_last();
+    last.fd = parent;
+    /* One that is too long is nobody's name. */
+    snprintf(last.path, sizeof last.path, "%s", strlen(path) < sizeof last.path ? path : "?");
+  }
   *slash = '/';
-  return parent;
+  return last.fd;
+}
+
+static int is_a_name(const char *name) { return name[0] != 0 && strcmp(name, ".") != 0; }
+
+/* A directory that is not there yet, made and opened; -1 with EEXIST when there is something. */
+static int make_directory_at(int root, char *path) {
+  const char *name;
+  int parent = enter_parent(root, path, &name);
+  if (parent < 0 || mkdirat(parent, name, 0755) != 0) return -1;
+  return openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 static int open_directory(int root, char *path) {
   if (path[0] == 0) return open_in(root, "/");
   int found = open_in(root, path);
   if (found >= 0 || errno != ENOENT) return found;
+  return make_directory_at(root, path);
+}
+
+/* A file that is not there yet, for writing; -1 with errno: what a link leads to is never written. */
+static int make_file_at(int root, char *path, uint32_t mode) {
   const char *name;
-  int parent = open_parent(root, path, &name);
+  int parent = enter_parent(root, path, &name);
   if (parent < 0) return -1;
-  int made = mkdirat(parent, name, 0755);
-  if (made == 0) made = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  close_keeping_errno(parent);
-  return made;
+  return openat(parent, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 
-/* From its descriptor, as bubblewrap would: the frame that it came in is wiped by now, as it holds what is of other jobs. */
-static int copy_data(int file, const struct data_file *data) {
-  for (size_t left = data->length; left > 0;) {
-    ssize_t copied = sendfile(file, data->fd, NULL, left);
-    if (copied < 0 && errno == EINTR) continue;
-    if (copied == 0) errno = EIO;
-    if (copied <= 0) return -1;
-    left -= (size_t)copied;
-  }
-  return 0;
-}
-
-/* 0, or -1 with errno. It must not be there yet: what a link leads to is never written. */
 static int make_file(int root, char *path, uint32_t mode, const struct data_file *data) {
-  const char *name;
-  int parent = open_parent(root, path, &name);
-  if (parent < 0) return -1;
-  int file = openat(parent, name, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, mode);
-  close_keeping_errno(parent);
+  int file = make_file_at(root, path, mode);
   if (file < 0) return -1;
-  int copied = data == NULL ? 0 : copy_data(file, data);
+  int copied = data == NULL ? 0 : write_all(file, data->bytes, data->length);
   close_keeping_errno(file);
   return copied;
 }
 
 static int make_link(int root, char *path, const char *target) {
   const char *name;
-  int parent = open_parent(root, path, &name);
-  if (parent < 0) return -1;
-  int made = symlinkat(target, parent, name);
-  close_keeping_errno(parent);
-  return made;
+  int parent = enter_parent(root, path, &name);
+  return parent < 0 ? -1 : symlinkat(target, parent, name);
 }
 
-static int open_mount_point(int root, struct step *step) {
-  struct stat stat;
-  if (fstatat(step->copy, "", &stat, AT_EMPTY_PATH) != 0) return -1;
-  if (S_ISDIR(stat.st_mode)) return open_directory(root, step->at);
-  int found = open_in(root, step->at);
-  if (found >= 0 || errno != ENOENT) return found;
-  return make_file(root, step->at, 0444, NULL) == 0 ? open_in(root, step->at) : -1;
+/* Made for it, or what is there. The name under which it is made leads nowhere else; what is there may be a link to anything. */
+static int open_mount_point(int root, char *path, int is_directory) {
+  if (is_a_name(strrchr(path, '/') + 1)) {
+    int made = is_directory ? make_directory_at(root, path) : make_file_at(root, path, 0444);
+    if (made >= 0 || errno != EEXIST) return made;
+  }
+  forget_last();
+  return open_in(root, path);
 }
 
 static int put_in_place(int root, struct step *step) {
-  int point = open_mount_point(root, step);
+  struct stat stat;
+  if (fstatat(step->copy, "", &stat, AT_EMPTY_PATH) != 0) return -1;
+  int point = open_mount_point(root, step->at, S_ISDIR(stat.st_mode));
   if (point < 0) return -1;
   const unsigned int by_descriptor = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
   int moved = (int)syscall(SYS_move_mount, step->copy, "", point, "", by_descriptor);
@@ -140,7 +153,7 @@ static int put_in_place(int root, struct step *step) {
 /* A mount point that has been entered is meant by no name that somebody could exchange. */
 static int mount_new(int root, char *path, const char *type, const char *options) {
   unsigned long flags = strcmp(type, "devpts") == 0 ? MS_NOSUID | MS_NOEXEC : MS_NOSUID | MS_NODEV;
-  int point = open_directory(root, path);
+  int point = open_mount_point(root, path, 1);
   if (point < 0) return -1;
   int mounted = fchdir(point) == 0 ? mount("palyra", ".", type, flags, options) : -1;
   close_keeping_errno(point);
@@ -206,6 +219,7 @@ int stage_root(struct layout *layout) {
   int done = root < 0 ? -1 : 0;
   for (int at = 0; done == 0 && at < layout->count; at += 1) done = take_step(root, &layout->steps[at]);
   int why = errno;
+  forget_last();
   umask(mask);
   close_copies(layout);
   if (root >= 0) close(root);

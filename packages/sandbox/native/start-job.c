@@ -21,6 +21,7 @@
 #include "become-tool.h"
 #include "kill-tree.h"
 #include "landlock-rules.h"
+#include "pass-data.h"
 #include "stage-root.h"
 #include "staged-mounts.h"
 #include "texts.h"
@@ -28,12 +29,11 @@
 /* In the process that becomes the tool: beside those of request.h, and above all of them while they change places. */
 #define RULESET_FD 6
 #define FIRST_PASSING_FD 200
+#define MOST_PLACED 8
 
 /* Everything that is made before the first fork. */
 struct prepared {
   int child_input, child_output, child_errors, child_stage, child_channel, keeper_report;
-  int stage_file;
-  int data[MAX_DATA];
   int idmap, ruleset;
 };
 
@@ -106,16 +106,6 @@ static const char *open_gate_channel(const struct request *request, struct prepa
   return NULL;
 }
 
-static const char *open_data(const struct request *request, struct prepared *p) {
-  for (int at = 0; at < request->data_count; at += 1) {
-    p->data[at] = memory_file("palyra-data", request->data[at].bytes, request->data[at].length);
-    if (p->data[at] < 0) return "data cannot be passed on";
-  }
-  if (request->wrapper_count == 0) return NULL;
-  p->stage_file = memory_file("palyra-stage", request->for_stage.bytes, request->for_stage.length);
-  return p->stage_file < 0 ? "data cannot be passed on" : NULL;
-}
-
 static int needs_idmap(const struct request *request) {
   for (int at = 0; at < request->staged_count; at += 1) {
     if (request->staged[at].flags & STAGED_IDMAP) return 1;
@@ -148,7 +138,6 @@ static const char *prepare(const struct request *request, const struct host *hos
   if (fault == NULL && give_away(request, p) != 0) fault = "the streams cannot be given to the tool's user";
   if (fault == NULL) fault = open_channels(p, s);
   if (fault == NULL) fault = open_gate_channel(request, p, s);
-  if (fault == NULL) fault = open_data(request, p);
   if (fault != NULL) return fault;
   if (needs_idmap(request) && (p->idmap = idmap_namespace(request->uid, request->gid)) < 0) return "ids cannot be mapped";
   int rules;
@@ -193,7 +182,7 @@ static void take_identity(const struct request *request, int stage) {
 
 /* First out of the way of one another, then to where they belong. */
 static int place_descriptors(const int (*moves)[2], int count) {
-  int high[MAX_DATA + 8];
+  int high[MOST_PLACED];
   for (int at = 0; at < count; at += 1) {
     high[at] = fcntl(moves[at][0], F_DUPFD_CLOEXEC, FIRST_PASSING_FD);
     if (high[at] < 0) return -1;
@@ -207,7 +196,7 @@ static int place_descriptors(const int (*moves)[2], int count) {
 }
 
 static void place_all(const struct request *request, const struct host *host, const struct prepared *p) {
-  int moves[MAX_DATA + 8][2], count = 0;
+  int moves[MOST_PLACED][2], count = 0;
   if (p->ruleset >= 0) {
     const int ruleset[2] = {p->ruleset, RULESET_FD};
     memcpy(moves[count++], ruleset, sizeof ruleset);
@@ -219,12 +208,8 @@ static void place_all(const struct request *request, const struct host *host, co
   const int standard[][2] = {{p->child_input, 0}, {p->child_output, 1}, {p->child_errors, 2}, {p->child_stage, STAGE_SOCKET}};
   for (int at = 0; at < 4; at += 1, count += 1) memcpy(moves[count], standard[at], sizeof standard[at]);
   if (request->wrapper_count > 0) {
-    const int ours[][2] = {{p->stage_file, STAGE_FILE}, {host->own_program, STAGE_PROGRAM}};
-    for (int at = 0; at < 2; at += 1, count += 1) memcpy(moves[count], ours[at], sizeof ours[at]);
-    for (int at = 0; at < request->data_count; at += 1, count += 1) {
-      moves[count][0] = p->data[at];
-      moves[count][1] = request->data[at].fd;
-    }
+    const int program[2] = {host->own_program, STAGE_PROGRAM};
+    memcpy(moves[count++], program, sizeof program);
   }
   if (place_descriptors((const int (*)[2])moves, count) != 0) fail(p->child_stage, "descriptors cannot be placed");
 }
@@ -251,11 +236,18 @@ static void load_filter(const struct request *request) {
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) fail(STAGE_SOCKET, "the filter could not be loaded");
 }
 
+/* The arguments that are left of a layout, or all of them, and what they name by descriptor. */
+static char *const *pass_all(const struct request *request, const struct layout *layout) {
+  if (pass_data(request, layout) != 0) fail(STAGE_SOCKET, "data cannot be passed on");
+  return layout == NULL ? request->wrapper : layout->left;
+}
+
 /* The arguments for bubblewrap. What it would do by name, and look up in the table of all mounts after each, is done by
  * descriptor, with the rights that it would have had; whether it came out as planned is measured in either case. */
 static char *const *lay_out_box(const struct request *request, const struct host *host, int has_own_mounts) {
   static struct layout layout;
-  if (!host->can_stage_root || !read_layout(request, &layout)) return request->wrapper;
+  int is_ours = host->can_stage_root && read_layout(request, &layout);
+  if (!is_ours) return pass_all(request, NULL);
   if (!has_own_mounts || host->is_root) {
     host->forget_others();
     prctl(PR_SET_DUMPABLE, 1);
@@ -266,7 +258,7 @@ static char *const *lay_out_box(const struct request *request, const struct host
   }
   int staged = stage_root(&layout);
   if (staged < 0) fail(STAGE_SOCKET, "the sandbox's root cannot be put together");
-  return staged == 0 ? request->wrapper : layout.left;
+  return pass_all(request, staged == 0 ? NULL : &layout);
 }
 
 static _Noreturn void run_child(const struct request *request, const struct host *host, const struct prepared *p) {
@@ -369,15 +361,13 @@ static void close_if_open(int fd) {
   if (fd >= 0) close(fd);
 }
 
-static void close_prepared(const struct request *request, const struct prepared *p) {
+static void close_prepared(const struct prepared *p) {
   close_if_open(p->child_input);
   if (p->child_output != p->child_input) close_if_open(p->child_output);
   if (p->child_errors != p->child_output) close_if_open(p->child_errors);
   close_if_open(p->child_stage);
   close_if_open(p->child_channel);
   close_if_open(p->keeper_report);
-  close_if_open(p->stage_file);
-  for (int at = 0; at < request->data_count; at += 1) close_if_open(p->data[at]);
 }
 
 const struct started NOTHING_STARTED = {.keeper = -1, .input = -1, .output = -1, .errors = -1, .terminal = -1, .stage = -1, .report = -1, .channel = -1};
@@ -394,8 +384,7 @@ static void close_started(struct started *s) {
 }
 
 const char *start_job(const struct request *request, const struct host *host, struct started *started) {
-  struct prepared p = {-1, -1, -1, -1, -1, -1, -1, {0}, -1, -1};
-  for (int at = 0; at < MAX_DATA; at += 1) p.data[at] = -1;
+  struct prepared p = {-1, -1, -1, -1, -1, -1, -1, -1};
   *started = NOTHING_STARTED;
   errno = 0;
   const char *fault = prepare(request, host, &p, started);
@@ -405,7 +394,7 @@ const char *start_job(const struct request *request, const struct host *host, st
     if (started->keeper < 0) fault = "no process can be made";
   }
   int why = errno;
-  close_prepared(request, &p);
+  close_prepared(&p);
   if (fault != NULL) close_started(started);
   errno = why;
   return fault;

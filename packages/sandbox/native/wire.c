@@ -40,12 +40,29 @@ void write_u64(uint8_t *bytes, uint64_t value) {
   write_u32(bytes + 4, (uint32_t)(value >> 32));
 }
 
+/* SECURITY: T-19 — what is freed stays in memory, and a copy of us that becomes a tool can be looked into by who has its uid.
+ * Larger ones the allocator gives back to the kernel. */
+static void wipe_and_free(uint8_t *bytes, size_t room) {
+  if (bytes != NULL && room <= MAX_STAGE) explicit_bzero(bytes, room);
+  free(bytes);
+}
+
+/* Elsewhere, without leaving anything where it was. */
+static uint8_t *moved(const struct buffer *buffer, size_t room) {
+  if (buffer->room > MAX_STAGE) return realloc(buffer->bytes, room);
+  uint8_t *bytes = malloc(room);
+  if (bytes == NULL) return NULL;
+  if (buffer->length > 0) memcpy(bytes, buffer->bytes, buffer->length);
+  wipe_and_free(buffer->bytes, buffer->room);
+  return bytes;
+}
+
 static int make_room(struct buffer *buffer, size_t more) {
   if (buffer->failed) return 0;
   if (buffer->room - buffer->length >= more) return 1;
   size_t room = buffer->room == 0 ? 4096 : buffer->room;
   while (room - buffer->length < more) room *= 2;
-  uint8_t *bytes = realloc(buffer->bytes, room);
+  uint8_t *bytes = moved(buffer, room);
   if (bytes == NULL) {
     buffer->failed = 1;
     return 0;
@@ -53,6 +70,10 @@ static int make_room(struct buffer *buffer, size_t more) {
   buffer->bytes = bytes;
   buffer->room = room;
   return 1;
+}
+
+uint8_t *room_for(struct buffer *buffer, size_t more) {
+  return make_room(buffer, more) ? buffer->bytes + buffer->length : NULL;
 }
 
 void append(struct buffer *buffer, const void *bytes, size_t length) {
@@ -81,6 +102,6 @@ void append_named(struct buffer *buffer, uint16_t tag, const char *name, const v
 }
 
 void release(struct buffer *buffer) {
-  free(buffer->bytes);
+  wipe_and_free(buffer->bytes, buffer->room);
   memset(buffer, 0, sizeof *buffer);
 }

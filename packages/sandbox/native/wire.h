@@ -134,6 +134,8 @@ struct buffer {
   int failed;
 };
 
+/* Behind what is in it, for somebody else to fill; NULL without memory. */
+uint8_t *room_for(struct buffer *buffer, size_t more);
 void append(struct buffer *buffer, const void *bytes, size_t length);
 void append_item(struct buffer *buffer, uint16_t tag, const void *bytes, size_t length);
 /* name, NUL, text. */

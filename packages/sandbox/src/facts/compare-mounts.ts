@@ -130,7 +130,9 @@ function hidingFindings(mount: Mount, mounts: readonly Mount[]): readonly Findin
 function nearestAbove(at: string, mounts: readonly Mount[]): Mount | undefined {
   let nearest: Mount | undefined;
   for (const mount of mounts) {
-    const isAbove = mount.at !== at && (mount.at === '/' || at.startsWith(`${mount.at}/`));
+    const { length } = mount.at;
+    // Without a text for each pair of mounts: there are some hundred pairs.
+    const isAbove = at.length > length && (length === 1 || (at[length] === '/' && at.startsWith(mount.at)));
     // Of mounts at one place the last is the uppermost.
     if (isAbove && mount.at.length >= (nearest?.at.length ?? 0)) nearest = mount;
   }

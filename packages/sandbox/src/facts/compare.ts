@@ -7,9 +7,9 @@ import type { ExpectedFacts } from './expected-facts.ts';
 import type { Finding } from './finding.ts';
 import { measureRead } from './measure.ts';
 import type { MeasuredFacts } from './measured-facts.ts';
-import type { ReadLimit } from './parse-proc.ts';
+import { CAPABILITY_SETS, type ReadLimit } from './parse-proc.ts';
 import type { RawFacts } from './raw-facts.ts';
-import { isIsolated, NAMESPACES, type ReadFacts, readFacts } from './read-facts.ts';
+import { isIsolated, NAMESPACES, type ReadFacts, type ReadProcess, readFacts } from './read-facts.ts';
 import { unreadable } from './unreadable.ts';
 
 /** Only `as_planned` lets the tool start. */
@@ -59,34 +59,30 @@ export function* comparing(raw: RawFacts, expected: ExpectedFacts, own: Own): Ge
 
 /** The tool is read twice, from inside and from the host's /proc; if both do not agree, they are two processes. */
 function insideFindings({ inside, processes: [tool] }: ReadFacts): readonly Finding[] {
-  const insideFacts = comparableFacts(inside.status, inside.namespaces);
-  const outsideFacts = comparableFacts(tool.status, tool.namespaces);
-  return Object.entries(outsideFacts)
-    .map(([name, expected]) => ({ name, expected, found: insideFacts[name] ?? 'nothing' }))
-    .filter(({ expected, found }) => expected !== found)
-    .map(({ name, expected, found }) => ({
-      what: `From inside, the tool's ${name} is not what the host's /proc shows.`,
-      expected,
-      found,
-    }));
+  const findings: Finding[] = [];
+  for (const [name, read] of COMPARABLE) {
+    const expected = String(read(tool));
+    const found = String(read(inside));
+    if (expected === found) continue;
+    findings.push({ what: `From inside, the tool's ${name} is not what the host's /proc shows.`, expected, found });
+  }
+  return findings;
 }
 
 /** User and group ids are left out: inside they are seen through the map of the user namespace. */
-function comparableFacts(
-  status: ReadFacts['inside']['status'],
-  namespaces: ReadFacts['inside']['namespaces'],
-): Readonly<Record<string, string>> {
-  const capabilities = Object.entries(status.capabilities).map(([set, value]) => [`${set} capability set`, value]);
-  return {
-    'no_new_privs flag': String(status.noNewPrivileges),
-    'seccomp mode': String(status.seccomp),
-    'number of seccomp filters': String(status.seccompFilters),
-    'number of threads': String(status.threads),
-    'innermost process id': String(status.pids.at(-1)),
-    ...Object.fromEntries(capabilities),
-    ...Object.fromEntries(NAMESPACES.map((name) => [`${name} namespace`, namespaces[name]])),
-  };
-}
+const COMPARABLE: readonly (readonly [string, (facts: Pick<ReadProcess, 'status' | 'namespaces'>) => unknown])[] = [
+  ['no_new_privs flag', ({ status }) => status.noNewPrivileges],
+  ['seccomp mode', ({ status }) => status.seccomp],
+  ['number of seccomp filters', ({ status }) => status.seccompFilters],
+  ['number of threads', ({ status }) => status.threads],
+  ['innermost process id', ({ status }) => status.pids.at(-1)],
+  ...CAPABILITY_SETS.map(
+    (set) => [`${set} capability set`, ({ status }: Pick<ReadProcess, 'status'>) => status.capabilities[set]] as const,
+  ),
+  ...NAMESPACES.map(
+    (name) => [`${name} namespace`, ({ namespaces }: Pick<ReadProcess, 'namespaces'>) => namespaces[name]] as const,
+  ),
+];
 
 // SECURITY: T-43 — also of init, which would otherwise do for the tool what the tool's limits forbid.
 function rlimitFindings({ processes }: ReadFacts, { rlimits }: ExpectedFacts): readonly Finding[] {

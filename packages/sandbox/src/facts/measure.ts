@@ -54,16 +54,9 @@ function heldCapabilities({ inheritable, permitted, effective, ambient }: Capabi
   return held.toString(16).padStart(16, '0');
 }
 
-/**
- * Without ids, device numbers and peer groups, which differ from one sandbox to the next. The order stays: of two mounts
- * at one place the later one is seen.
- */
+/** The order stays: of two mounts at one place the later one is seen. */
 function mountTableSha256(mounts: readonly Mount[]): string {
-  // One array of texts for each mount: there is one spelling of that, and none of it can run into its neighbour.
-  const lines = mounts.map(({ at, root, fsType, options, superOptions }) =>
-    JSON.stringify([at, root, fsType, options.toSorted(), superOptions.toSorted()]),
-  );
-  return sha256Hex(lines.join('\n'));
+  return sha256Hex(mounts.map(({ spelled }) => spelled).join('\n'));
 }
 
 const ATTESTED_LIMITS = ['cpu', 'as', 'nofile', 'fsize', 'nproc', 'core', 'data'] as const;
@@ -75,9 +68,13 @@ function hardLimits(limits: ReadonlyMap<string, ReadLimit>): Readonly<Record<str
 
 function cgroupFacts(files: RawFacts['cgroupFiles'], processes: readonly ReadProcess[]): CgroupFacts {
   // SECURITY: T-20 — the limits of a cgroup hold only for those in it; one that a process is not in claims nothing.
-  const holding = Object.entries(files).filter(([path]) =>
-    processes.every(({ cgroups }) => isMember(posix.dirname(path), cgroups)),
-  );
+  const members = new Map<string, boolean>();
+  const holding = Object.entries(files).filter(([path]) => {
+    const directory = posix.dirname(path);
+    const areIn = members.get(directory) ?? processes.every(({ cgroups }) => isMember(directory, cgroups));
+    members.set(directory, areIn);
+    return areIn;
+  });
   const byFile = new Map<string, string>();
   for (const [path, text] of holding) {
     const file = posix.basename(path);
@@ -109,6 +106,7 @@ function driverOf(
   [tool]: readonly ReadProcess[],
 ): CgroupFacts['driver'] {
   if (files.length === 0) return 'none';
-  const hierarchies = files.map(([path]) => lineFor(posix.dirname(path), tool?.cgroups ?? [])?.hierarchy);
+  const directories = new Set(files.map(([path]) => posix.dirname(path)));
+  const hierarchies = [...directories].map((directory) => lineFor(directory, tool?.cgroups ?? [])?.hierarchy);
   return hierarchies.every((hierarchy) => hierarchy === 0) ? 'v2' : 'v1';
 }

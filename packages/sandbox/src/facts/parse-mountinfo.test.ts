@@ -16,8 +16,16 @@ test('a line is read, and of its optional fields whether it follows the host', (
       fsType: 'ext3',
       superOptions: ['ro', 'errors=continue'],
       followsHost: true,
+      spelled: '["/mnt2","/mnt1","ext3",["noatime","rw"],["errors=continue","ro"]]',
     },
   ]);
+});
+
+test('of a text that was read before only the numbers are read again', () => {
+  const [before] = parseMountinfo(`${LINE}\n`);
+  const [later] = parseMountinfo(`${LINE.replace('36 35 98:0', '41 40 98:7').replace('master:1', 'master:9')}\n`);
+  expect(later).toEqual({ ...before, id: 41, parentId: 40, device: '98:7' });
+  expect(() => parseMountinfo(`${LINE.replace('36 35', '36 x')}\n`)).toThrow('a number is malformed');
 });
 
 test.each([

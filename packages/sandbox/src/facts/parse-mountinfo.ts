@@ -14,6 +14,11 @@ export interface Mount {
   readonly superOptions: readonly string[];
   /** Whether what is mounted on the host later appears here too. */
   readonly followsHost: boolean;
+  /**
+   * All of it but ids, device numbers and peer groups, which differ from one sandbox to the next. An array of texts: there is
+   * one spelling of that, and none of it can run into its neighbour.
+   */
+  readonly spelled: string;
 }
 
 /** In the kernel's order, which is the order of mounting. */
@@ -30,22 +35,41 @@ export function isWritable({ options, superOptions }: Mount): boolean {
 
 /** `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`; a space in a name is `\040`. */
 function parseMount(line: string): Mount {
-  const fields = line.split(' ');
-  const dash = fields.indexOf('-', 6);
-  const [id, parentId, device, root, at, options, ...optional] = fields.slice(0, Math.max(dash, 0));
-  const [fsType, source, superOptions, ...rest] = fields.slice(dash + 1);
-  const wellFormed =
-    dash !== -1 &&
-    rest.length === 0 &&
-    /^[0-9]+:[0-9]+$/.test(device ?? '') &&
-    optional.every((field) => /^[a-z_]+(?::[0-9]+)?$/.test(field));
-  if (!wellFormed || !root || !at?.startsWith('/') || !fsType || source === undefined) {
-    throw unreadable('mountinfo', 'a line is malformed');
-  }
+  const [, id, parentId, device, rest] = /^([^ ]+) ([^ ]+) ([0-9]+:[0-9]+) (.*)$/s.exec(line) ?? [];
+  if (device === undefined || rest === undefined) throw unreadable('mountinfo', 'a line is malformed');
   return {
     id: wholeNumber('mountinfo', id),
     parentId: wholeNumber('mountinfo', parentId),
-    device: device ?? '',
+    device,
+    ...knownMount(rest),
+  };
+}
+
+type WhatIsMounted = Omit<Mount, 'id' | 'parentId' | 'device'>;
+
+const known = new Map<string, WhatIsMounted>();
+const MOST_KNOWN = 512;
+
+/** The same texts for every command with one profile: only the numbers before them differ. */
+function knownMount(text: string): WhatIsMounted {
+  const before = known.get(text);
+  if (before !== undefined) return before;
+  const mount = parseWhatIsMounted(text);
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(text, mount);
+  return mount;
+}
+
+function parseWhatIsMounted(text: string): WhatIsMounted {
+  const fields = text.split(' ');
+  const dash = fields.indexOf('-', 3);
+  const [root, at, options, ...optional] = fields.slice(0, Math.max(dash, 0));
+  const [fsType, source, superOptions, ...rest] = fields.slice(dash + 1);
+  const wellFormed = dash !== -1 && rest.length === 0 && optional.every((field) => /^[a-z_]+(?::[0-9]+)?$/.test(field));
+  if (!wellFormed || !root || !at?.startsWith('/') || !fsType || source === undefined) {
+    throw unreadable('mountinfo', 'a line is malformed');
+  }
+  const mount = {
     root: unescaped(root),
     at: unescaped(at),
     options: optionList(options),
@@ -53,6 +77,9 @@ function parseMount(line: string): Mount {
     superOptions: optionList(superOptions),
     followsHost: optional.some((field) => field.startsWith('master:') || field.startsWith('shared:')),
   };
+  const { options: own, superOptions: whole } = mount;
+  const spelled = JSON.stringify([mount.at, mount.root, mount.fsType, own.toSorted(), whole.toSorted()]);
+  return { ...mount, spelled };
 }
 
 /** A backslash that is no escape could stand for anything, so it is refused like an escape beyond ASCII. */

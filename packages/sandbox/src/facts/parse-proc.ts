@@ -42,6 +42,8 @@ const CAPABILITY_FIELDS = {
   ambient: 'CapAmb',
 } as const;
 
+export const CAPABILITY_SETS = Object.keys(CAPABILITY_FIELDS) as readonly CapabilitySet[];
+
 /** /proc/PID/status. */
 export function parseStatus(text: string): ProcessStatus {
   const fields = statusFields(text);
@@ -155,11 +157,12 @@ function statusFields(text: string): ReadonlyMap<string, string> {
   const fields = new Map<string, string>();
   for (const line of wholeLines('status', text)) {
     // The kernel escapes line ends in the process's name, so a tool cannot write fields of its own.
-    const [, key, value] = /^([^\s:]+):(.*)$/.exec(line) ?? [];
-    if (key === undefined || value === undefined) throw unreadable('status', 'a line is malformed');
+    const colon = line.indexOf(':');
+    const key = line.slice(0, Math.max(colon, 0));
+    if (key === '' || /\s/.test(key)) throw unreadable('status', 'a line is malformed');
     // SECURITY: T-20 — of two values neither is believed.
     if (fields.has(key)) throw unreadable('status', `${key} is there twice`);
-    fields.set(key, value.trim());
+    fields.set(key, line.slice(colon + 1).trim());
   }
   return fields;
 }

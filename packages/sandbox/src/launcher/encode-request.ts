@@ -1,5 +1,5 @@
 import type { CgroupPlan, LaunchPlan, RlimitName } from '../launch-plan.ts';
-import { encodeItems, type Item, START_ITEM } from './wire.ts';
+import { encodeItems, type ItemToSend as Item, START_ITEM } from './wire.ts';
 
 const RLIMITS: readonly RlimitName[] = ['cpu', 'as', 'nofile', 'fsize', 'nproc', 'core', 'data'];
 
@@ -31,7 +31,7 @@ export function encodeRequest(plan: LaunchPlan, { stdin, toolLaterMs }: RequestO
     ...plan.staged.map(staged),
     ...plan.cgroups.flatMap(cgroup),
     ...plan.data.map(({ fd, bytes }) => data(fd, bytes)),
-    ...(plan.filter === undefined ? [] : [{ tag: START_ITEM.filter, bytes: Buffer.from(plan.filter) }]),
+    ...(plan.filter === undefined ? [] : [{ tag: START_ITEM.filter, bytes: plan.filter }]),
     ...(landlock === undefined ? [] : [text(START_ITEM.landlockStamp, landlock.stamp)]),
     ...(landlock?.rules ?? []).map(({ access, path }) =>
       flagged(START_ITEM.landlockRule, access === 'write' ? 1 : 0, path),
@@ -110,11 +110,11 @@ function later(ms: number): Item {
 }
 
 function text(tag: number, value: string): Item {
-  return { tag, bytes: Buffer.from(value) };
+  return { tag, bytes: value };
 }
 
 function flagged(tag: number, flags: number, value: string): Item {
-  return { tag, bytes: Buffer.concat([Buffer.of(flags), Buffer.from(value)]) };
+  return { tag, bytes: `${String.fromCharCode(flags)}${value}` };
 }
 
 function pair(tag: number, first: number, second: number): Item {

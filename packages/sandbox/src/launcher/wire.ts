@@ -98,14 +98,26 @@ export function encodeFrame(kind: number, job: number, payload: Uint8Array = Buf
   return frame;
 }
 
-export function encodeItems(items: readonly Item[]): Buffer {
-  const all = Buffer.allocUnsafe(items.reduce((sum, { bytes }) => sum + 6 + bytes.length, 0));
+/** A text is sent as UTF-8. */
+export interface ItemToSend {
+  readonly tag: number;
+  readonly bytes: Uint8Array | string;
+}
+
+export function encodeItems(items: readonly ItemToSend[]): Buffer {
+  let total = 0;
+  for (const { bytes } of items) total += 6 + Buffer.byteLength(bytes);
+  const all = Buffer.allocUnsafe(total);
   let at = 0;
   for (const { tag, bytes } of items) {
-    all.writeUInt16LE(tag, at);
-    all.writeUInt32LE(bytes.length, at + 2);
-    all.set(bytes, at + 6);
-    at += 6 + bytes.length;
+    const from = at + 6;
+    if (typeof bytes === 'string') at = from + all.write(bytes, from);
+    else {
+      all.set(bytes, from);
+      at = from + bytes.length;
+    }
+    all.writeUInt16LE(tag, from - 6);
+    all.writeUInt32LE(at - from, from - 4);
   }
   return all;
 }

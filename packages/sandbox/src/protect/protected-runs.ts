@@ -57,6 +57,8 @@ export function createProtectedRuns({ planner, protection, endLost }: ProtectedR
   ): Promise<RunResult> {
     let isEnded = false;
     try {
+      // Each part in a turn of its own: together they would hold up everything else for a millisecond and more.
+      await nextTurn();
       const planned = planner.planSurveyed(command, profile, { ...surveyed, protection: watch.mounts });
       if (planned.kind === 'refused') return planned;
       await nextTurn();
@@ -66,6 +68,7 @@ export function createProtectedRuns({ planner, protection, endLost }: ProtectedR
       const isOver = result.kind !== 'lost' || (await endLost(planned.plan));
       isEnded = true;
       const place = placeOf(profile, surveyed);
+      await nextTurn();
       // SECURITY: T-15, T-45 — before anybody hears that it is over, and may use what it left.
       const changes = await watch.end().catch(() => [uncheckedIn(place.roots)]);
       return { ...result, protectedChanged: isOver ? changes : [...changes, uncheckedIn(place.roots)] };
@@ -92,6 +95,7 @@ export function createProtectedRuns({ planner, protection, endLost }: ProtectedR
       };
       const isCancelled = () => signal?.aborted === true;
       if (isCancelled()) return cancelled();
+      await nextTurn();
       const leave = await turns.enter(place, signal).catch(() => undefined);
       if (leave === undefined) return isCancelled() ? cancelled() : busy();
       try {
