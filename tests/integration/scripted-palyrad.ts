@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Code, ConnectError, type ConnectRouter } from '@connectrpc/connect';
 import { connectNodeAdapter, createConnectTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { DecisionKind, ErrorDetailSchema, OutcomeKind, RunService } from '@palyra/api';
+import { openExchange } from '../../packages/client/src/connection/open-channel.ts';
 import type { ReconnectOptions } from '../../packages/client/src/connection/reconnect.ts';
 import { translateError } from '../../packages/client/src/connection/translate-error.ts';
 import { type Client, openClient } from '../../packages/client/src/open-client.ts';
@@ -170,6 +171,7 @@ function plainChannel(port: number): Parameters<typeof openClient>[0]['channel']
   const manager = new Http2SessionManager(baseUrl);
   return {
     transport: createConnectTransport({ baseUrl, httpVersion: '2', sessionManager: manager, acceptCompression: [] }),
+    exchange: openExchange({ baseUrl, manager }),
     async connect() {
       if ((await manager.connect()) === 'error') throw translateError(manager.error());
     },

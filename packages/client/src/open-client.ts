@@ -76,6 +76,7 @@ export function openClient({ channel, reconnect = {}, clock }: ClientDeps): Clie
   const ids = createIdSource();
   const deps: RunDeps = {
     rpc: createClient(RunService, transport),
+    exchange: channel.exchange,
     signal: closing.signal,
     connect: () => channel.connect(),
     createReconnect: () => createReconnect({ options: reconnect, ...(clock === undefined ? {} : { clock }) }),

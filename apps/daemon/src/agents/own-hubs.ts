@@ -54,7 +54,8 @@ function ownEvents(hub: RunHub, options: ListenOptions, listening: Listening): R
   void listening.ended?.then(() => stop.abort());
   const all = hub.events({ ...options, signal: AbortSignal.any([options.signal, stop.signal]) });
   const own = filtered(all, { ...listening, options, stopped: stop.signal });
-  return Object.assign(own, { enough: () => all.enough() });
+  // Which of them are its own is found out one by one.
+  return Object.assign(own, { ready: () => undefined, enough: () => all.enough() });
 }
 
 async function* filtered(

@@ -1,6 +1,6 @@
 import { createServer, type Http2Server, type ServerHttp2Session } from 'node:http2';
 import type { Duplex } from 'node:stream';
-import { type ConnectRouter, createConnectRouter, createContextValues } from '@connectrpc/connect';
+import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect';
 import type { Config } from '@palyra/config';
 import type { Logger } from '@palyra/primitives';
 import type { createRequestGate } from '../interceptors/request-gate.ts';
@@ -8,6 +8,7 @@ import { answer } from '../listeners/answer.ts';
 import { handleConnect } from '../listeners/handle-connect.ts';
 import { keepSessionsHonest } from '../listeners/keep-sessions-honest.ts';
 import type { ApiDeps } from '../listeners/serve-api.ts';
+import { createRequestValues } from '../wire/request-values.ts';
 import type { AgentSessions } from './agent-sessions.ts';
 import { HOOK_KEY_BYTES, HOOK_MAGIC, hookKeyOf } from './hook-frames.ts';
 import { answerHook } from './hook-listener.ts';
@@ -83,7 +84,13 @@ function apiServer(deps: DoorDeps): { readonly server: Http2Server; hangUp(): vo
   });
   deps.register(router);
   const bodyMs = limits.request_seconds * 1000;
-  const serve = handleConnect({ router, logger, contextValues: () => createContextValues(), bodyMs });
+  const serve = handleConnect({
+    router,
+    logger,
+    contextValues: createRequestValues,
+    bodyMs,
+    messageBytes: limits.message_bytes,
+  });
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer(
     { settings: { maxConcurrentStreams: limits.streams_per_connection, maxHeaderListSize: HEADER_BYTES } },

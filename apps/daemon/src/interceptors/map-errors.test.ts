@@ -1,4 +1,4 @@
-import { Code } from '@connectrpc/connect';
+import { Code, ConnectError } from '@connectrpc/connect';
 import { ErrorDetailSchema } from '@palyra/api';
 import { expect, test } from 'vitest';
 import { DaemonError } from '../daemon-error.ts';
@@ -30,4 +30,18 @@ test.each([new Error('broken'), Object.assign(new Error('read ECONNRESET'), { co
 test('what is told has its code and is not logged', () => {
   const error = new DaemonError('daemon.too_many', 'The caller calls too often.');
   expect(mapped(error)).toEqual({ code: Code.ResourceExhausted, detail: 'daemon.too_many', logged: 0 });
+});
+
+test.each([
+  ['invalid field', Code.InvalidArgument, 'daemon.invalid_request'],
+  ['message is larger', Code.ResourceExhausted, 'daemon.too_large'],
+  ['stream was reset', Code.Canceled, undefined],
+  ['something else', Code.Internal, undefined],
+])('what the library refuses in the middle of a stream has our code, too: %s', (message, code, detail) => {
+  expect(mapped(new ConnectError(message, code))).toEqual({ code, detail, logged: 0 });
+});
+
+test('bytes that are no message are the caller’s, whatever the library calls them', () => {
+  const told = mapped(new ConnectError('parse binary: premature EOF', Code.Internal));
+  expect(told).toEqual({ code: Code.InvalidArgument, detail: 'daemon.invalid_request', logged: 0 });
 });

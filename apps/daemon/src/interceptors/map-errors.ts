@@ -3,6 +3,7 @@ import { ErrorDetailSchema } from '@palyra/api';
 import { AppError, type Logger } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
 import { connectCodeOf } from '../wire/connect-code.ts';
+import { explained } from '../wire/explain-refusal.ts';
 import { relayMessages } from './relay-messages.ts';
 
 /** Around whatever may throw: it becomes an error with our code in it, and nothing of ours is told by accident. */
@@ -20,7 +21,7 @@ export function mapErrors(logger: Pick<Logger, 'error'>): Interceptor {
 
 /** Also for what is refused before there is a message. */
 export function toConnectError(thrown: unknown, logger: Pick<Logger, 'error'>): ConnectError {
-  if (thrown instanceof ConnectError) return thrown;
+  if (thrown instanceof ConnectError) return explained(thrown);
   // The caller hung up, or its time was over: nobody is there to be told.
   if (Object(thrown).name === 'AbortError' || isHangUp(thrown))
     return new ConnectError('The call was given up.', Code.Canceled);

@@ -1,6 +1,8 @@
 import { Code, ConnectError, type ConnectRouter, type ContextValues } from '@connectrpc/connect';
 import { universalRequestFromNodeRequest, universalResponseToNodeResponse } from '@connectrpc/connect-node';
 import type { Logger } from '@palyra/primitives';
+import { explainRefusal } from '../wire/explain-refusal.ts';
+import { createMessageBody, isBinary, MESSAGE_BODY } from '../wire/message-body.ts';
 
 type NodeRequest = Parameters<typeof universalRequestFromNodeRequest>[0];
 type NodeResponse = Parameters<typeof universalResponseToNodeResponse>[1];
@@ -11,6 +13,8 @@ export interface ConnectHandlerDeps {
   contextValues(request: NodeRequest): ContextValues;
   /** How long the body of a request may take that is not a stream of messages. */
   readonly bodyMs: number;
+  /** How many bytes a message has at most. */
+  readonly messageBytes: number;
 }
 
 /**
@@ -18,7 +22,7 @@ export interface ConnectHandlerDeps {
  * wrong while it begins is thrown at the server, and what goes wrong later is printed.
  */
 export function handleConnect(deps: ConnectHandlerDeps): (request: NodeRequest, response: NodeResponse) => boolean {
-  const { router, logger, contextValues, bodyMs } = deps;
+  const { router, logger, contextValues, bodyMs, messageBytes } = deps;
   const handlers = new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
   return (request, response) => {
     const handler = handlers.get(pathOf(request));
@@ -27,8 +31,11 @@ export function handleConnect(deps: ConnectHandlerDeps): (request: NodeRequest, 
     if (methodKind === 'unary' || methodKind === 'server_streaming') endWhenLate(request, response, bodyMs);
     endWhenAnswered(request, response);
     const serve = async (): Promise<void> => {
-      const asked = universalRequestFromNodeRequest(request, response, undefined, contextValues(request));
-      await universalResponseToNodeResponse(await handler(asked), response);
+      const values = contextValues(request);
+      if (methodKind !== 'unary') offerBody(values, request, messageBytes);
+      const asked = universalRequestFromNodeRequest(request, response, undefined, values);
+      const answer = await handler(asked);
+      await universalResponseToNodeResponse(methodKind === 'unary' ? await explainRefusal(answer) : answer, response);
     };
     serve().catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(400);
@@ -39,6 +46,12 @@ export function handleConnect(deps: ConnectHandlerDeps): (request: NodeRequest, 
     });
     return true;
   };
+}
+
+/** Whoever tells many messages may write them past the library. */
+function offerBody(values: ContextValues, request: NodeRequest, messageBytes: number): void {
+  if (!('stream' in request) || !isBinary(request.headers['content-type'])) return;
+  values.set(MESSAGE_BODY, createMessageBody(request.stream, messageBytes));
 }
 
 /** SECURITY: T-39 — for requests that are no calls: a body that never ends, or goes on after the answer, is not waited for. */

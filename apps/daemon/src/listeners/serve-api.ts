@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { type ConnectRouter, createConnectRouter, createContextValues, type Interceptor } from '@connectrpc/connect';
+import { type ConnectRouter, type ContextValues, createConnectRouter, type Interceptor } from '@connectrpc/connect';
 import type { Config } from '@palyra/config';
 import {
   guardListener,
@@ -15,6 +15,7 @@ import { createCalmLog } from '../calm-log.ts';
 import { DaemonError } from '../daemon-error.ts';
 import { CONNECTION, type Connection } from '../interceptors/authenticate.ts';
 import type { createRequestGate } from '../interceptors/request-gate.ts';
+import { createRequestValues } from '../wire/request-values.ts';
 import { type AnyRequest, type AnyResponse, answer } from './answer.ts';
 import { boundConnections } from './bound-connections.ts';
 import { boundBody, handleConnect, pathOf } from './handle-connect.ts';
@@ -78,6 +79,7 @@ export async function serveApi(deps: ApiDeps): Promise<ApiListener> {
     logger,
     contextValues: connectionOf,
     bodyMs: limits.request_seconds * 1000,
+    messageBytes: limits.message_bytes,
   });
   const server = createServer(deps, (request, response) => {
     const path = pathOf(request);
@@ -149,14 +151,14 @@ function tlsOptions({ kind, certificate }: ApiTls): ReturnType<typeof serverTlsO
 }
 
 /** Who called is looked up by what the request came in on. */
-function connectionOf(request: AnyRequest): ReturnType<typeof createContextValues> {
+function connectionOf(request: AnyRequest): ContextValues {
   const { socket } = request;
   const connection: Connection = {
     socket: socket as unknown as Connection['socket'],
     address: socket.remoteAddress,
     end: () => void ('stream' in request ? request.stream.session?.destroy() : socket.destroy()),
   };
-  return createContextValues().set(CONNECTION, connection);
+  return createRequestValues().set(CONNECTION, connection);
 }
 
 function followSessions(server: Http2SecureServer): ReadonlySet<ServerHttp2Session> {

@@ -13,8 +13,8 @@ export function createBell(): Bell {
 
 /** A class: thousands of runs stand idle, and closures of each would take more than what they hold. */
 class RungBell implements Bell {
-  // Most of the time nobody waits.
-  #waiting: Set<() => void> | undefined;
+  // Most of the time nobody waits, or one: less than a set takes.
+  #waiting: (() => void)[] | undefined;
   #rung = 0;
 
   rung(): number {
@@ -31,14 +31,18 @@ class RungBell implements Bell {
   wait(since: number, signal?: AbortSignal): Promise<void> {
     if (this.#rung !== since || signal?.aborted === true) return Promise.resolve();
     return new Promise((resolve) => {
+      this.#waiting ??= [];
+      if (signal === undefined) {
+        this.#waiting.push(resolve);
+        return;
+      }
       const wake = () => {
-        this.#waiting?.delete(wake);
-        signal?.removeEventListener('abort', wake);
+        this.#waiting = this.#waiting?.filter((each) => each !== wake);
+        signal.removeEventListener('abort', wake);
         resolve();
       };
-      this.#waiting ??= new Set();
-      this.#waiting.add(wake);
-      signal?.addEventListener('abort', wake, { once: true });
+      this.#waiting.push(wake);
+      signal.addEventListener('abort', wake, { once: true });
     });
   }
 }

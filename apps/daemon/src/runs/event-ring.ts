@@ -74,7 +74,9 @@ export function createEventRing(options: RingOptions): EventRing {
 
 /** A class: thousands of runs stand idle, and closures of each would take more than what they hold. */
 class BoundedRing implements EventRing {
-  readonly #entries: Entry[];
+  #entries: Entry[];
+  /** Before it are places of what was dropped: what goes is among the oldest, and the many after it are not moved for it. */
+  #head = 0;
   readonly #changed: () => void;
   readonly #bounds: RingBounds;
   #next: number;
@@ -109,7 +111,7 @@ class BoundedRing implements EventRing {
       },
       release: () => {
         for (const entry of held) {
-          const at = indexAfter(this.#entries, entry.sequence - 1);
+          const at = this.#indexAfter(entry.sequence - 1);
           if (entry.event === undefined && this.#entries[at] === entry) this.#entries.splice(at, 1);
         }
         this.#changed();
@@ -118,7 +120,7 @@ class BoundedRing implements EventRing {
   }
 
   after(cursor: number): RunEvent | { readonly held: number } | undefined {
-    const entry = this.#entries[indexAfter(this.#entries, cursor)];
+    const entry = this.#entries[this.#indexAfter(cursor)];
     return entry === undefined ? undefined : (entry.event ?? { held: entry.sequence });
   }
 
@@ -127,7 +129,7 @@ class BoundedRing implements EventRing {
   }
 
   outputAfter(cursor: number): number {
-    return this.#output - (this.#entries[indexAfter(this.#entries, cursor)]?.outputBefore ?? this.#output);
+    return this.#output - (this.#entries[this.#indexAfter(cursor)]?.outputBefore ?? this.#output);
   }
 
   #given(): Entry {
@@ -153,34 +155,53 @@ class BoundedRing implements EventRing {
 
   #makeRoom(): void {
     const { outputBytes, otherBytes } = this.#bounds;
-    while (this.#keptOutput > outputBytes) this.#drop(this.#entries.findIndex(isOutput));
+    while (this.#keptOutput > outputBytes) this.#drop(this.#oldest(isOutput));
     while (this.#keptOther > otherBytes) {
-      const at = this.#entries.findIndex((entry) => entry.keptAs !== 'only_here' && !isOutput(entry));
+      const at = this.#oldest(isElsewhere);
       if (at !== -1) this.#drop(at);
       // SECURITY: T-39 — even of what is nowhere else there is only so much.
-      else if (this.#keptOther > MOST_ONLY_HERE * otherBytes) this.#drop(this.#entries.findIndex(isDroppable));
+      else if (this.#keptOther > MOST_ONLY_HERE * otherBytes) this.#drop(this.#oldest(isDroppable));
       else return;
     }
   }
 
+  #oldest(fits: (entry: Entry) => boolean): number {
+    const entries = this.#entries;
+    for (let at = this.#head; at < entries.length; at += 1) if (fits(entries[at] as Entry)) return at;
+    return -1;
+  }
+
   #drop(at: number): void {
-    const [entry] = this.#entries.splice(at, 1);
+    const entry = this.#entries[at];
     if (entry?.event === undefined) return;
+    this.#entries.copyWithin(this.#head + 1, this.#head, at);
+    this.#entries[this.#head] = DROPPED;
+    this.#head += 1;
+    if (this.#head * 2 > this.#entries.length) {
+      this.#entries = this.#entries.slice(this.#head);
+      this.#head = 0;
+    }
     this.#weigh(entry.event, -entry.bytes);
     if (entry.keptAs === 'stored') this.#missingUpTo = Math.max(this.#missingUpTo, entry.sequence);
   }
+
+  /** Where the first entry after the cursor is, or would be. */
+  #indexAfter(cursor: number): number {
+    let low = this.#head;
+    let high = this.#entries.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#entries[middle] as Entry).sequence <= cursor) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
 }
 
-/** Where the first entry after the cursor is, or would be. */
-function indexAfter(entries: readonly Entry[], cursor: number): number {
-  let low = 0;
-  let high = entries.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((entries[middle] as Entry).sequence <= cursor) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+const DROPPED: Entry = { sequence: 0, keptAs: 'passing', bytes: 0, outputBefore: 0 };
+
+function isElsewhere(entry: Entry): boolean {
+  return entry.keptAs !== 'only_here' && !isOutput(entry);
 }
 
 function isDroppable({ event }: Entry): boolean {

@@ -39,6 +39,8 @@ export function readEvents(source: EventSource, options: ReadOptions): RunEvents
 }
 
 export interface RunEvents extends AsyncIterableIterator<RunEvent, void, undefined> {
+  /** The next one, when it can be told at once. That the reader has it is known when it asks for another by `next`. */
+  ready(): RunEvent | undefined;
   /** From now on only what has happened already is wanted. */
   enough(): void;
 }
@@ -51,6 +53,8 @@ class EventReader implements RunEvents {
   #store: StoreReader | undefined;
   #isEnough = false;
   #isOver = false;
+  /** Once for all the times it waits: whoever else waits for the bell looks, finds nothing, and waits on. */
+  #wake: (() => void) | undefined;
 
   constructor(source: EventSource, options: ReadOptions) {
     this.#source = source;
@@ -63,17 +67,24 @@ class EventReader implements RunEvents {
   }
 
   next(): Promise<IteratorResult<RunEvent, void>> {
-    const { after, signal, progress } = this.#options;
+    const { after, progress } = this.#options;
     const { ring, bell } = this.#source;
     // Whoever asks for the next one has the one before.
     if (!this.#isOver && this.#cursor > after) progress?.took(this.#cursor);
-    if (this.#isDone() || this.#store !== undefined || this.#cursor < ring.storedUpTo()) return this.#find();
+    if (this.#isDone() || this.#cursor < ring.storedUpTo()) return this.#find();
 
     const rung = bell.rung();
     const event = ring.after(this.#cursor);
     if (isTold(event)) return Promise.resolve(this.#give(event));
     // The idle stand here, and not in `#find`: what an async function keeps while it waits is larger.
-    return this.#isAll() ? this.#find() : bell.wait(rung, signal).then(() => this.#find());
+    return this.#isAll() ? this.#find() : this.#wait(rung).then(() => this.#find());
+  }
+
+  ready(): RunEvent | undefined {
+    const { ring } = this.#source;
+    if (this.#isDone() || this.#cursor < ring.storedUpTo()) return undefined;
+    const event = ring.after(this.#cursor);
+    return isTold(event) ? this.#give(event).value : undefined;
   }
 
   return(): Promise<IteratorResult<RunEvent, void>> {
@@ -97,13 +108,24 @@ class EventReader implements RunEvents {
         const event = isStored ? fromStore : fromRing;
         if (isTold(event)) return this.#give(event);
         if (this.#isAll()) break;
-        await bell.wait(rung, this.#options.signal);
+        await this.#wait(rung);
       }
     } catch (error) {
       this.#leave();
       throw error;
     }
     return this.#leave();
+  }
+
+  #wait(rung: number): Promise<void> {
+    const { bell } = this.#source;
+    const { signal } = this.#options;
+    if (signal.aborted) return Promise.resolve();
+    if (this.#wake === undefined) {
+      this.#wake = () => bell.ring();
+      signal.addEventListener('abort', this.#wake);
+    }
+    return bell.wait(rung);
   }
 
   #isDone(): boolean {
@@ -122,6 +144,7 @@ class EventReader implements RunEvents {
 
   #leave(): IteratorReturnResult<void> {
     if (!this.#isOver) this.#options.progress?.leave();
+    if (this.#wake !== undefined) this.#options.signal.removeEventListener('abort', this.#wake);
     this.#isOver = true;
     return { done: true, value: undefined };
   }

@@ -1,13 +1,14 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
-import type { RunService, RunStreamRequest } from '@palyra/api';
+import { type RunService, type RunStreamRequest, RunStreamResponseSchema } from '@palyra/api';
 import { type Gateway, GatewayError, type Run } from '@palyra/gateway';
 import { parseId } from '@palyra/primitives';
 import { peerOf } from '../interceptors/peer-context.ts';
+import type { RunEvents } from '../runs/read-events.ts';
 import type { RunHub } from '../runs/run-hub.ts';
-import type { RunHubs } from '../runs/run-hubs.ts';
+import type { Attendance, RunHubs } from '../runs/run-hubs.ts';
 import { invalid, proposalOf, sentInputOf } from '../wire/proposal.ts';
-import { wireRunEvent } from '../wire/run-event.ts';
 import { knownRun } from './known-run.ts';
+import { type Told, tellEvents } from './tell-events.ts';
 
 export interface RunStreamDeps {
   readonly gateway: Pick<Gateway, 'run'>;
@@ -27,37 +28,79 @@ export interface RunStreamDeps {
  * caller that is gone cancels nothing: whoever comes back with the last number it has goes on from there.
  */
 export function createRunStream(deps: RunStreamDeps): ServiceImpl<typeof RunService>['runStream'] {
-  const { hubs, room } = deps;
-  return async function* runStream(requests, context) {
-    const messages = requests[Symbol.asyncIterator]();
-    const first = await messages.next();
+  return (requests, context) => new ToldRun(requests[Symbol.asyncIterator](), context, deps);
+}
+
+/** A class: thousands of them stand idle, and an async generator takes more memory than the run. */
+class ToldRun implements AsyncIterableIterator<Told, void, undefined> {
+  readonly #messages: AsyncIterator<RunStreamRequest>;
+  readonly #context: HandlerContext;
+  readonly #deps: RunStreamDeps;
+  #told: AsyncIterableIterator<Told, void, undefined> | undefined;
+  #here: Attendance | undefined;
+  #failure: Error | undefined;
+
+  constructor(messages: AsyncIterator<RunStreamRequest>, context: HandlerContext, deps: RunStreamDeps) {
+    this.#messages = messages;
+    this.#context = context;
+    this.#deps = deps;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<Told, void>> {
+    if (this.#told === undefined) return this.#open().then((told) => this.#next(told));
+    return this.#next(this.#told);
+  }
+
+  async return(): Promise<IteratorResult<Told, void>> {
+    this.#here?.leave();
+    await this.#told?.return?.();
+    return { done: true, value: undefined };
+  }
+
+  #next(told: AsyncIterableIterator<Told, void, undefined>): Promise<IteratorResult<Told, void>> {
+    return told.next().then(
+      (found) => (found.done === true ? this.#end(found) : found),
+      (error: unknown) => {
+        this.#here?.leave();
+        throw error;
+      },
+    );
+  }
+
+  #end(done: IteratorReturnResult<void>): IteratorReturnResult<void> {
+    this.#here?.leave();
+    // Of a caller that is gone there is nothing to say.
+    if (this.#failure !== undefined && !this.#context.signal.aborted) throw this.#failure;
+    return done;
+  }
+
+  async #open(): Promise<AsyncIterableIterator<Told, void, undefined>> {
+    const first = await this.#messages.next();
     if (first.done === true) throw invalid(FIRST);
-    const opened = await openRun(first.value, context, deps);
-    if (opened.kind === 'over') {
-      for await (const event of opened.events) yield { event: wireRunEvent(event, room) };
-      return;
-    }
-    const { run, after } = opened;
+    const opened = await openRun(first.value, this.#context, this.#deps);
+    const events = opened.kind === 'over' ? opened.events : this.#take(opened);
+    const { room } = this.#deps;
+    this.#told = tellEvents(events, { schema: RunStreamResponseSchema, context: this.#context, room });
+    return this.#told;
+  }
+
+  #take({ run, after }: Extract<Opened, { readonly kind: 'open' }>): RunEvents {
+    const { hubs } = this.#deps;
     const hub = hubs.of(run);
-    const here = hubs.attend(run.id);
-    let failure: Error | undefined;
-    const events = hub.events({ after, signal: context.signal, isWaitedFor: true });
+    this.#here = hubs.attend(run.id);
+    const events = hub.events({ after, signal: this.#context.signal, isWaitedFor: true });
     // Nothing more will be said: what was begun is told to its end, and then there is nothing to stay for.
-    void hear(messages, { run, hub, after })
+    void hear(this.#messages, { run, hub, after })
       .catch((error: unknown) => {
-        failure = error instanceof Error ? error : new Error('A message could not be read.', { cause: error });
+        this.#failure = error instanceof Error ? error : new Error('A message could not be read.', { cause: error });
       })
       .then(() => events.enough());
-    try {
-      for await (const event of events) {
-        yield { event: wireRunEvent(event, room) };
-      }
-    } finally {
-      here.leave();
-    }
-    // Of a caller that is gone there is nothing to say.
-    if (failure !== undefined && !context.signal.aborted) throw failure;
-  };
+    return events;
+  }
 }
 
 const FIRST = 'The first message starts a run or resumes one.';

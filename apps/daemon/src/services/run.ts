@@ -1,5 +1,5 @@
 import type { HandlerContext, ServiceImpl } from '@connectrpc/connect';
-import type { CallProposal, RunService } from '@palyra/api';
+import { type CallProposal, type RunService, WatchRunResponseSchema } from '@palyra/api';
 import {
   AGENT_RUN,
   type Caller,
@@ -16,11 +16,11 @@ import { type AuthenticatedPeer, peerOf } from '../interceptors/peer-context.ts'
 import type { RunHubs } from '../runs/run-hubs.ts';
 import { callerOf } from '../wire/caller-of.ts';
 import { invalid, proposalOf, sentInputOf } from '../wire/proposal.ts';
-import { wireRunEvent } from '../wire/run-event.ts';
 import { wireToolCallResult } from '../wire/tool-call-result.ts';
 import { type CollectCallDeps, collectCall } from './collect-call.ts';
 import { isOwn, knownRun } from './known-run.ts';
 import { createRunStream } from './run-stream.ts';
+import { tellEvents } from './tell-events.ts';
 
 export interface RunServiceDeps extends CollectCallDeps {
   readonly gateway: Gateway;
@@ -94,7 +94,7 @@ export function createRunCalls(deps: RunServiceDeps): RunCalls {
       const here = isOwn(run, peerOf(context)) && run.end === undefined ? hubs.attend(run.id) : undefined;
       try {
         const events = await hubs.events(run, { after: Number(afterSequence), signal, isWaitedFor: false });
-        for await (const event of events) yield { event: wireRunEvent(event, room) };
+        yield* tellEvents(events, { schema: WatchRunResponseSchema, context, room });
       } finally {
         here?.leave();
       }

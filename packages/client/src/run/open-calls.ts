@@ -23,7 +23,8 @@ export interface OpenCallsDeps {
 export interface OpenCalls {
   /** Throws `ClientError`, and what a callback throws. */
   propose(tool: string, input: JsonValue, options: CallOptions): Promise<ToolCallResult>;
-  hear(event: RunEvent, isNew: boolean): Promise<void>;
+  /** Undefined when nobody has to be waited for. */
+  hear(event: RunEvent, isNew: boolean): Promise<void> | undefined;
   /** What a new connection has to say about them. */
   sayAgain(): readonly RunMessage[];
   fail(error: ClientError): void;
@@ -95,16 +96,17 @@ export function createOpenCalls(deps: OpenCallsDeps): OpenCalls {
         calls.delete(key);
       }
     },
-    async hear(event, isNew) {
+    hear(event, isNew) {
       if (event.kind === 'result') told.add(event.key ?? '');
       const call = calls.get(event.key ?? '');
-      if (call === undefined) return;
-      try {
-        await call.pending.hear(event, isNew);
+      if (call === undefined) return undefined;
+      const go = () => {
         if (call.pending.isAccepted) call.pump?.start();
-      } catch (thrown) {
-        abandon(call, thrown);
-      }
+      };
+      const heard = call.pending.hear(event, isNew);
+      if (heard !== undefined) return heard.then(go).catch((thrown: unknown) => abandon(call, thrown));
+      go();
+      return undefined;
     },
     sayAgain() {
       return [...calls.values()].flatMap((call): readonly RunMessage[] => {

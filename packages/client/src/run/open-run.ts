@@ -1,7 +1,8 @@
 import type { Client as RpcClient } from '@connectrpc/connect';
-import type { RunService, RunEvent as WireEvent } from '@palyra/api';
+import { RunService, type RunEvent as WireEvent } from '@palyra/api';
 import type { JsonValue } from '@palyra/primitives';
 import { ClientError, clientClosed } from '../client-error.ts';
+import type { MessageExchange } from '../connection/open-channel.ts';
 import { translateError } from '../connection/translate-error.ts';
 import { askAgain, type StreamDeps } from '../connection/watch-again.ts';
 import { createOpenCalls } from './open-calls.ts';
@@ -37,6 +38,7 @@ export interface Run extends AsyncDisposable {
 /** When the client is closed the run goes on at palyrad, and can be resumed. */
 export interface RunDeps extends StreamDeps {
   readonly rpc: RpcClient<typeof RunService>;
+  readonly exchange: MessageExchange;
   newKey(): string;
 }
 
@@ -92,7 +94,7 @@ function liveRun(beginning: RunBeginning, deps: RunDeps): RunLife {
     signal,
     reconnect: deps.createReconnect(),
     connect: deps.connect,
-    open: (requests) => rpc.runStream(requests, { signal }),
+    open: (requests) => deps.exchange({ method: RunService.method.runStream, requests, signal }),
     opening: () => [firstMessage(beginning, place, cursor), ...calls.sayAgain(), ...LAST_MESSAGES[state]],
     hear,
     isWorthKeeping: () => place !== undefined,
@@ -112,7 +114,7 @@ function liveRun(beginning: RunBeginning, deps: RunDeps): RunLife {
       return toToolCallResult(result);
     },
   });
-  async function hear(wire: WireEvent): Promise<boolean> {
+  function hear(wire: WireEvent): Promise<boolean> | boolean {
     const isNew = wire.sequence > cursor;
     if (isNew) cursor = wire.sequence;
     const event = toRunEvent(wire);
@@ -121,8 +123,9 @@ function liveRun(beginning: RunBeginning, deps: RunDeps): RunLife {
       place ??= { id: event.run_id, session: event.session_id };
       started.resolve(place);
     }
-    await calls.hear(event, isNew);
-    return event.kind === 'run_ended';
+    const isLast = event.kind === 'run_ended';
+    const heard = calls.hear(event, isNew);
+    return heard === undefined ? isLast : heard.then(() => isLast);
   }
   function settle(error: ClientError | undefined): void {
     const isEnded = error === undefined || (state !== 'open' && ENDED.has(error.code));

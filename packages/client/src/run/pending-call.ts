@@ -31,8 +31,8 @@ export interface PendingCall {
   readonly isAccepted: boolean;
   /** Only its attestation is missing. */
   readonly hasEnded: boolean;
-  /** `isNew` is false for what was told before. Throws what a callback throws. */
-  hear(event: RunEvent, isNew: boolean): Promise<void>;
+  /** `isNew` is false for what was told before. Undefined when no callback is to be waited for; rejects with what one throws. */
+  hear(event: RunEvent, isNew: boolean): Promise<void> | undefined;
   fail(error: unknown): void;
 }
 
@@ -61,6 +61,17 @@ export function createPendingCall(
     const parts = { tool, decision, ...(approval === undefined ? {} : { approval }), outcome };
     settled.resolve({ run_id: runId(), call_id, ...parts, attestation: event.attestation });
   }
+  function take(event: RunEvent): undefined {
+    if (event.kind === 'proposal_accepted') isAccepted = true;
+    if (event.kind === 'proposal_rejected') settled.reject(toError(event.error));
+    if (event.kind === 'result') ended ??= event;
+    if (event.kind === 'attestation') attested(event);
+  }
+  async function tellAbout(event: RunEvent, isNew: boolean): Promise<void> {
+    if (event.kind === 'output') await hearOutput(event);
+    if (isNew) await onEvent?.(event);
+    take(event);
+  }
   return {
     result: settled.promise,
     get isAccepted() {
@@ -69,13 +80,9 @@ export function createPendingCall(
     get hasEnded() {
       return ended !== undefined;
     },
-    async hear(event, isNew) {
-      if (event.kind === 'output') await hearOutput(event);
-      if (isNew) await onEvent?.(event);
-      if (event.kind === 'proposal_accepted') isAccepted = true;
-      if (event.kind === 'proposal_rejected') settled.reject(toError(event.error));
-      if (event.kind === 'result') ended ??= event;
-      if (event.kind === 'attestation') attested(event);
+    hear(event, isNew) {
+      if (event.kind !== 'output' && onEvent === undefined) return take(event);
+      return tellAbout(event, isNew);
     },
     fail: settled.reject,
   };

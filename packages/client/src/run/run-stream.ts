@@ -11,11 +11,12 @@ export interface RunStreamDeps {
   readonly signal: AbortSignal;
   readonly reconnect: Reconnect;
   connect(): Promise<void>;
-  open(requests: AsyncIterable<{ message: RunMessage }>): AsyncIterable<RunStreamResponse>;
+  /** Gives together what came together. */
+  open(requests: AsyncIterable<{ message: RunMessage }>): AsyncIterable<readonly RunStreamResponse[]>;
   /** What a connection begins with: start or resume, then all that has no answer yet. */
   opening(): readonly RunMessage[];
-  /** Nothing more is read until it resolves; to true when nothing follows. */
-  hear(event: RunEvent): Promise<boolean>;
+  /** Nothing more is read until it resolves; to true when nothing follows. No promise when nobody has to be waited for. */
+  hear(event: RunEvent): Promise<boolean> | boolean;
   /** Whether a lost connection is worth another one. */
   isWorthKeeping(): boolean;
 }
@@ -41,9 +42,12 @@ export function createRunStream(deps: RunStreamDeps): RunStream {
     for (const message of deps.opening()) outbox.push({ message });
     current = outbox;
     try {
-      for await (const { event } of deps.open(outbox.items)) {
+      for await (const responses of deps.open(outbox.items)) {
         reconnect.heard();
-        if (event !== undefined && (await deps.hear(event))) return 'over';
+        for (const { event } of responses) {
+          const isLast = event !== undefined && deps.hear(event);
+          if (typeof isLast === 'boolean' ? isLast : await isLast) return 'over';
+        }
       }
       throw new ClientError('client.unreachable', 'palyrad ended the stream of the run.');
     } finally {

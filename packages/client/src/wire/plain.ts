@@ -10,7 +10,11 @@ type Fields<T> = { readonly [Name in keyof T]: object extends Pick<T, Name> ? T[
 
 /** Without what was not said. */
 export function said<T extends object>(fields: Fields<T>): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
+  const all: Partial<T> = {};
+  for (const name of Object.keys(fields) as (keyof T & string)[]) {
+    if (fields[name] !== undefined) all[name] = fields[name];
+  }
+  return all as T;
 }
 
 /** On the wire an empty text is one that was not said. */
