@@ -93,17 +93,13 @@ function separateBodies(
   const bodyFields = bodyFieldsOf(kind);
   if (bodyFields.length === 0) return { stored: data as Record<string, JsonValue>, bodies: NO_BODIES };
   const bodies: Body[] = [];
-  const stored: Record<string, JsonValue> = {};
-  for (const [name, value] of Object.entries(data)) {
-    if (value === undefined) continue;
-    if (bodyFields.includes(name)) {
-      const body = value as Body;
-      bodies.push(body);
-      stored[name] = body.commitment;
-      if (body.totalBytes > body.bytes && hasTotal(kind, name)) stored[`${name}_total`] = body.totalBytes;
-    } else {
-      stored[name] = value as JsonValue;
-    }
+  const stored = { ...data } as Record<string, JsonValue>;
+  for (const name of bodyFields) {
+    const body = data[name] as Body | undefined;
+    if (body === undefined) continue;
+    bodies.push(body);
+    stored[name] = body.commitment;
+    if (body.totalBytes > body.bytes && hasTotal(kind, name)) stored[`${name}_total`] = body.totalBytes;
   }
   return { stored, bodies };
 }
@@ -119,7 +115,9 @@ function hasTotal(kind: EntryKind, field: string): boolean {
 
 /** Looked up once for each kind: every append asks. */
 function bodyFieldsOf(kind: EntryKind): readonly string[] {
-  const found = known.get(kind) ?? fieldsOfType(kind, 'body');
+  const before = known.get(kind);
+  if (before !== undefined) return before;
+  const found = fieldsOfType(kind, 'body');
   known.set(kind, found);
   return found;
 }
@@ -152,10 +150,11 @@ export async function commitEntries(
 const HEX_LENGTH = 2 * HASH_BYTES;
 
 function appendedEntries({ first, hashes }: JournalOutput, count: number): readonly AppendedEntry[] {
-  return Array.from({ length: count }, (_, at) => ({
-    seq: first + at,
-    hash: hashes.slice(at * HEX_LENGTH, (at + 1) * HEX_LENGTH),
-  }));
+  const entries: AppendedEntry[] = [];
+  for (let at = 0; at < count; at += 1) {
+    entries.push({ seq: first + at, hash: hashes.slice(at * HEX_LENGTH, (at + 1) * HEX_LENGTH) });
+  }
+  return entries;
 }
 
 /** What a fault of the storage means to whoever wanted something recorded. */

@@ -75,9 +75,13 @@ export function createPolicySnapshots(
 }
 
 function snapshotsOf({ kind, data }: Draft): readonly string[] {
-  const fields = SNAPSHOT_FIELDS.get(kind) ?? [];
-  return fields.flatMap((name) => (data as Readonly<Record<string, string | undefined>>)[name] ?? []);
+  const fields = SNAPSHOT_FIELDS.get(kind);
+  // Most kinds name none, and every append asks.
+  if (fields === undefined || fields.length === 0) return NONE;
+  return fields.flatMap((name) => (data as Readonly<Record<string, string | undefined>>)[name] ?? NONE);
 }
+
+const NONE: readonly string[] = [];
 
 const SNAPSHOT_FIELDS: ReadonlyMap<string, readonly string[]> = new Map(
   (Object.keys(ENTRY_KINDS) as EntryKind[]).map((kind) => [kind, fieldsOfType(kind, 'snapshot')]),

@@ -32,7 +32,7 @@ export function checkName(kind: NameKind, name: string): string {
 }
 
 export function checkNames(kind: NameKind, names: readonly string[]): readonly string[] {
-  return names.map((name) => checkName(kind, name));
+  return names.length === 0 ? names : names.map((name) => checkName(kind, name));
 }
 
 /** An address has many spellings and one canonical form, which is the one that a URL keeps as it is. */

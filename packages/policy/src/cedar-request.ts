@@ -34,20 +34,26 @@ export function toCedarRequest(
   const { principal, resource, groups } = request;
   const parents = checkNames('id', groups).map((id) => uid({ type: 'Group', id }));
   const context = { ...situationOf(request.context, approval), ...factsOf(request, config, approval) };
-  if (Buffer.byteLength(JSON.stringify(context)) > MOST_BYTES) {
+  if (isOver(MOST_BYTES, JSON.stringify(context))) {
     throw new PolicyError('policy.invalid_request', `The facts of the request are over ${MOST_BYTES / 1024} KiB.`);
   }
+  const [asking, asked] = [uid(principal), uid(resource)];
   return {
-    principal: uid(principal),
+    principal: asking,
     action: { type: 'Palyra::Action', id: request.action },
-    resource: uid(resource),
+    resource: asked,
     context,
     entities: [
-      { uid: uid(principal), attrs: {}, parents },
-      { uid: uid(resource), attrs: {}, parents: serverOf(request) },
+      { uid: asking, attrs: {}, parents },
+      { uid: asked, attrs: {}, parents: serverOf(request) },
       ...parents.map((group) => ({ uid: group, attrs: {}, parents: [] })),
     ],
   };
+}
+
+/** As UTF-8, of which a code unit is three bytes at most. */
+function isOver(most: number, text: string): boolean {
+  return 3 * text.length > most && Buffer.byteLength(text) > most;
 }
 
 function uid({ type, id }: EntityRef): { type: string; id: string } {
@@ -60,18 +66,20 @@ function serverOf({ context: { facts }, resource }: PolicyRequest): readonly { t
 }
 
 function situationOf(context: PolicyRequestContext, { approved, assurance }: ApprovalState): CedarRecord {
-  return {
-    ...optional('device_id', context.deviceId),
-    ...optional('session_id', context.sessionId),
-    ...optional('run_id', context.runId),
-    ...(context.channel === undefined ? {} : { channel: entity({ type: 'Channel', id: context.channel }) }),
-    ...(context.workspace === undefined ? {} : { workspace: entity({ type: 'Workspace', id: context.workspace }) }),
+  const { deviceId, sessionId, runId, channel, workspace } = context;
+  const situation: Record<string, unknown> = {
     coverage: context.coverage,
     separation: context.separation,
     approved,
     assurance,
     now: { __extn: { fn: 'datetime', arg: new Date(context.now).toISOString() } },
   };
+  if (deviceId !== undefined) situation['device_id'] = checkName('id', deviceId);
+  if (sessionId !== undefined) situation['session_id'] = checkName('id', sessionId);
+  if (runId !== undefined) situation['run_id'] = checkName('id', runId);
+  if (channel !== undefined) situation['channel'] = entity({ type: 'Channel', id: channel });
+  if (workspace !== undefined) situation['workspace'] = entity({ type: 'Workspace', id: workspace });
+  return situation;
 }
 
 function factsOf(
@@ -109,7 +117,7 @@ function callFacts(facts: CallFacts, config: PolicyEvaluationConfig, { approved 
   const { toolName, skillId, capabilities, taints, enforced, declared } = facts;
   return {
     tool_name: checkName('tool', toolName),
-    ...optional('skill_id', skillId),
+    ...(skillId === undefined ? {} : { skill_id: checkName('id', skillId) }),
     capabilities,
     taints: checkNames('id', taints),
     is_sensitive_action: capabilities.some((capability) => config.sensitiveCapabilities.includes(capability)),
@@ -160,10 +168,6 @@ function isListed(name: string, list: readonly string[]): boolean {
   return list.some(
     (entry) => entry === '*' || entry === name || (entry.endsWith('.*') && name.startsWith(entry.slice(0, -1))),
   );
-}
-
-function optional(key: string, value: string | undefined): CedarRecord {
-  return value === undefined ? {} : { [key]: checkName('id', value) };
 }
 
 function entity(ref: EntityRef): CedarRecord {

@@ -61,10 +61,9 @@ function keyOf(request: EvaluationRequest, unread: ReadonlySet<string>): string 
   const { now } = request.context as { readonly now?: { readonly __extn?: { readonly arg?: unknown } } };
   const { __extn: { arg: instant } = {} } = now ?? {};
   if (typeof instant !== 'string' || instant.length !== PLAIN_INSTANT_CHARACTERS) return undefined;
-  const key = JSON.stringify({
-    ...request,
-    context: Object.entries(request.context).filter(([name]) => !unread.has(name)),
-  });
+  const read: unknown[] = [];
+  for (const name of Object.keys(request.context)) if (!unread.has(name)) read.push(name, request.context[name]);
+  const key = JSON.stringify({ ...request, context: read });
   return key.length > LONGEST_KEY ? undefined : key;
 }
 

@@ -45,6 +45,11 @@ interface Parked extends Pick<UnderWay, 'proposed'> {
 /** A call for those that it makes. */
 interface Parent {
   readonly nestedIn: NestedIn;
+  /** Made when the first of them comes: most calls make none. */
+  enter(): Entered;
+}
+
+interface Entered {
   readonly turns: Turns;
   readonly signals: readonly AbortSignal[];
 }
@@ -56,9 +61,11 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
   const parents = new Map<string, Parent>();
   const parked = new Map<string, Parked>();
 
-  const parentOf = (parent: string | undefined): Parent => {
-    if (parent === undefined) return { nestedIn: 'nobody', turns, signals: [] };
-    return parents.get(parent) ?? { nestedIn: 'unknown', turns, signals: [] };
+  const inNone: Entered = { turns, signals: [] };
+  const parentOf = (parent: string | undefined): Entered & Pick<Parent, 'nestedIn'> => {
+    const found = parent === undefined ? undefined : parents.get(parent);
+    if (found !== undefined) return { nestedIn: found.nestedIn, ...found.enter() };
+    return { nestedIn: parent === undefined ? 'nobody' : 'unknown', ...inNone };
   };
   const start = async (asProposed: ProposedCall, run: OpenRun): Promise<ToolCallResult> => {
     const { nestedIn, turns: ownTurns, signals } = parentOf(asProposed.parent);
@@ -79,12 +86,16 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
       turns: ownTurns,
       nestedIn,
     };
-    const over = new AbortController();
+    let over: AbortController | undefined;
+    let entered: Entered | undefined;
     // What it calls waits for one another within its own turn, and ends with it.
     parents.set(call.id, {
       nestedIn: tool?.isParallel === false ? 'alone' : 'shared',
-      turns: createTurns(),
-      signals: [call.signal, over.signal],
+      enter() {
+        over ??= new AbortController();
+        entered ??= { turns: createTurns(), signals: [call.signal, over.signal] };
+        return entered;
+      },
     });
     proposed.onEvent?.({ kind: 'accepted', callId: call.id });
     try {
@@ -92,7 +103,7 @@ export function createCalls({ id: runId, turns }: Pick<OpenRun, 'id' | 'turns'>,
       return asked !== undefined && isPending(result) ? park(proposed, asked, result) : result;
     } finally {
       parents.delete(call.id);
-      over.abort('over');
+      over?.abort('over');
     }
   };
   const park = (proposed: ProposedCall, approvalId: ApprovalId, result: ToolCallResult): ToolCallResult => {

@@ -95,10 +95,10 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
     const appended = await journal.append(actor, all, options);
     if (appended.kind === 'conflict') return appended;
     isProposed = true;
-    for (const [at, { kind }] of all.entries()) {
+    all.forEach(({ kind }, at) => {
       const entry = appended.entries[at];
       if (entry !== undefined && (kind === 'intent' || kind === 'decision')) anchors[kind] = { kind, ...entry };
-    }
+    });
     return appended;
   };
   const under = async (decision: RecordedDecision, policies: DecidingPolicies): Promise<LastDecision> => ({
@@ -120,7 +120,9 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
 
   return {
     get call() {
-      return { ...followed, input };
+      // Asked several times for one call, and its input changes once at most.
+      if (followed.input !== input) followed = { ...followed, input };
+      return followed;
     },
     follow(further) {
       followed = further;

@@ -1,5 +1,5 @@
 import type { Clock } from '@palyra/primitives';
-import type { ConnectionDecider } from '../connections/decide-connection.ts';
+import type { ConnectionDecider, DecideConnection } from '../connections/decide-connection.ts';
 import type { CallEnd } from './call-end.ts';
 import { consume, type PermittedCall } from './permitted-call.ts';
 
@@ -22,7 +22,7 @@ export function createExecute({ clock, connections }: ExecuteDeps): (call: Permi
       .then(() => true)
       .catch(() => false);
     const stop = new AbortController();
-    const over = new AbortController();
+    const asking = connections === undefined ? undefined : whenAsked(call, connections);
     // The tools tell the one from the other by it.
     void late.then((isLate) => isLate && stop.abort(new DOMException('The call took too long.', 'TimeoutError')));
     const cancel = () => stop.abort();
@@ -31,7 +31,7 @@ export function createExecute({ clock, connections }: ExecuteDeps): (call: Permi
     try {
       const result = await call.tool.execute(call, {
         signal: stop.signal,
-        ...(connections === undefined ? {} : { connect: connections(call, over.signal) }),
+        ...(asking === undefined ? {} : { connect: asking.connect }),
         ...(proposed.onOutput === undefined ? {} : { onOutput: proposed.onOutput }),
         ...(proposed.attached === undefined ? {} : { attached: proposed.attached }),
         ...(proposed.report === undefined ? {} : { report: proposed.report }),
@@ -51,7 +51,28 @@ export function createExecute({ clock, connections }: ExecuteDeps): (call: Permi
       call.signal.removeEventListener('abort', cancel);
       // With a word, or an exception with its stack is made of it, for nobody.
       timer.abort('over');
-      over.abort('over');
+      asking?.end();
     }
+  };
+}
+
+/** Nothing is made for it before something connects: most calls connect to nothing. */
+function whenAsked(
+  call: PermittedCall,
+  connections: ConnectionDecider,
+): { readonly connect: DecideConnection; end(): void } {
+  const over: { controller?: AbortController; isOver: boolean } = { isOver: false };
+  let decide: DecideConnection | undefined;
+  return {
+    connect(target, signal) {
+      over.controller ??= new AbortController();
+      if (over.isOver) over.controller.abort('over');
+      decide ??= connections(call, over.controller.signal);
+      return decide(target, signal);
+    },
+    end() {
+      over.isOver = true;
+      over.controller?.abort('over');
+    },
   };
 }

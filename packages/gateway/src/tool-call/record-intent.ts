@@ -38,7 +38,8 @@ export function createRecordIntent(deps: RecordIntentDeps): ToolCallSteps['recor
     const isFirst = ledger.last === undefined;
     const made = await ledger.underWhat(decision, under);
     const input = await ledger.keepInput();
-    const facts = canonicalJson(intendedFacts({ ...call, input }, made) as unknown as JsonValue);
+    const intended = input === call.input ? call : { ...call, input };
+    const facts = canonicalJson(intendedFacts(intended, made) as unknown as JsonValue);
     const row = {
       id: call.id,
       run: run.id,

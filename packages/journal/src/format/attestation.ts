@@ -7,6 +7,7 @@ import { checkShape, choice, digest, object, text } from './check-shape.ts';
 import type { Sha256, Signer } from './crypto.ts';
 import { type Envelope, signEnvelope } from './dsse.ts';
 import { parseCanonical } from './parse-canonical.ts';
+import { spellWith } from './spell-shape.ts';
 
 export type { AttestedApproval, ToolAttestation } from './attestation-fields.ts';
 
@@ -43,6 +44,37 @@ const statement = object<Statement>({
 
 /** The statement as canonical JSON: the payload of its envelope. Throws `journal.invalid_envelope`. */
 export function writeAttestation(attestation: ToolAttestation): Uint8Array {
+  const predicate = quicklySpelled(attestation);
+  if (predicate === undefined) return writeAndCheck(attestation);
+  requireSense(attestation);
+  const payload = utf8(HEAD + predicate + MIDDLE + spelledSubject(attestation) + TAIL);
+  requireSmall(payload);
+  return payload;
+}
+
+// Keys in their order. Subject and predicate hold nothing that canonical JSON writes otherwise once the predicate is spelled.
+const HEAD = `{"_type":"${STATEMENT_TYPE}","predicate":`;
+const MIDDLE = `,"predicateType":"${PREDICATE_TYPE}","subject":[`;
+const TAIL = ']}';
+
+function spelledSubject(attestation: ToolAttestation): string {
+  const { name, digest: of } = subjectOf(attestation);
+  return `{"digest":{"sha256":"${of.sha256}"},"name":"${name}"}`;
+}
+
+const spellPredicate = spellWith(attestationFields);
+
+/** Undefined: it is not as it should be, or nobody can say so this way. */
+function quicklySpelled(attestation: ToolAttestation): string | undefined {
+  try {
+    return spellPredicate(attestation);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same bytes, and what is wrong with those that cannot be written. */
+function writeAndCheck(attestation: ToolAttestation): Uint8Array {
   const written: Statement = {
     _type: STATEMENT_TYPE,
     subject: [subjectOf(attestation)],
@@ -76,9 +108,13 @@ function checkStatement(value: unknown): ToolAttestation {
   const [{ name, digest: of }] = found.subject;
   // SECURITY: T-31 — other verifiers look at the subject only; it must not speak of another call than the predicate.
   if (name !== expected.name || of.sha256 !== expected.digest.sha256) throw invalid('is about another call.');
-  const contradiction = contradictionIn(predicate);
-  if (contradiction !== undefined) throw invalid(`contradicts itself: ${contradiction}.`);
+  requireSense(predicate);
   return predicate;
+}
+
+function requireSense(attestation: ToolAttestation): void {
+  const contradiction = contradictionIn(attestation);
+  if (contradiction !== undefined) throw invalid(`contradicts itself: ${contradiction}.`);
 }
 
 /** The attestation in an opened envelope. Throws `journal.invalid_envelope`; the signature is not looked at. */

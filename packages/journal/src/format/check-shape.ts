@@ -1,5 +1,6 @@
 import { visibleText } from '@palyra/primitives/browser';
 import type { JournalError } from '../journal-error.ts';
+import { type Spell, spellFields, spellItems, spellPrimitive, spellRecord, spellWith } from './spell-shape.ts';
 
 /** Where a value is not what it should be, and why; filled in by the check that says no. */
 export interface Fault {
@@ -8,7 +9,11 @@ export interface Fault {
 }
 
 /** One rule about values of any origin. A check of an object is a table of such rules (`object`). */
-export type Check<Type> = (value: unknown, fault: Fault) => value is Type;
+export interface Check<Type> {
+  (value: unknown, fault: Fault): value is Type;
+  /** Looks and writes in one go, where the rule knows how; else `canonicalJson` writes it. */
+  readonly spell?: Spell;
+}
 
 export interface Optional<Type> {
   readonly optional: Check<Type>;
@@ -39,7 +44,7 @@ const MAX_LIST = 1024;
 
 export function object<Type extends object>(fields: Fields<Type>): Check<Type> {
   const rules = Object.entries(fields) as [string, Check<unknown> | Optional<unknown>][];
-  return (value, fault): value is Type => {
+  const check = (value: unknown, fault: Fault): value is Type => {
     if (!isObject(value)) return refuse(fault, 'is not an object');
     const unknown = Object.keys(value).find((field) => !Object.hasOwn(fields, field));
     if (unknown !== undefined) return refuseAt(fault, unknown, 'is unknown');
@@ -48,6 +53,12 @@ export function object<Type extends object>(fields: Fields<Type>): Check<Type> {
       return holdsAt(fault, field, typeof needed === 'function' ? needed : needed.optional, value[field]);
     });
   };
+  const spelled = rules.map(([field, needed]) => ({
+    field,
+    isOptional: typeof needed !== 'function',
+    spell: spellWith(typeof needed === 'function' ? needed : needed.optional),
+  }));
+  return Object.assign(check, { spell: spellFields(spelled) });
 }
 
 export function optional<Type>(check: Check<Type>): Optional<Type> {
@@ -56,18 +67,19 @@ export function optional<Type>(check: Check<Type>): Optional<Type> {
 
 /** A list of values that obey one rule. */
 export function list<Type>(check: Check<Type>): Check<readonly Type[]> {
-  return (value, fault): value is readonly Type[] => {
+  const checkAll = (value: unknown, fault: Fault): value is readonly Type[] => {
     if (!Array.isArray(value)) return refuse(fault, 'is not a list');
     if (value.length > MAX_LIST) return refuse(fault, `has more than ${MAX_LIST} items`);
     return value.every((item, index) => holdsAt(fault, index, check, item));
   };
+  return Object.assign(checkAll, { spell: spellItems(spellWith(check), MAX_LIST) });
 }
 
 const FACT_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
 /** An object whose names are not known beforehand. */
 export function record<Type>(check: Check<Type>): Check<Readonly<Record<string, Type>>> {
-  return (value, fault): value is Readonly<Record<string, Type>> => {
+  const checkAll = (value: unknown, fault: Fault): value is Readonly<Record<string, Type>> => {
     if (!isObject(value)) return refuse(fault, 'is not an object');
     const fields = Object.keys(value);
     if (fields.length > MAX_LIST) return refuse(fault, `has more than ${MAX_LIST} fields`);
@@ -76,6 +88,7 @@ export function record<Type>(check: Check<Type>): Check<Readonly<Record<string, 
       return holdsAt(fault, field, check, value[field]);
     });
   };
+  return Object.assign(checkAll, { spell: spellRecord(FACT_NAME, spellWith(check), MAX_LIST) });
 }
 
 export function choice<const Word extends string>(...words: readonly Word[]): Check<Word> {
@@ -88,7 +101,8 @@ export function matching(pattern: RegExp, what: string): Check<string> {
 
 /** A rule of its own, with the words to say when it is broken. */
 export function rule<Type>(reason: string, holds: (value: unknown) => value is Type): Check<Type> {
-  return (value, fault): value is Type => holds(value) || refuse(fault, reason);
+  const check = (value: unknown, fault: Fault): value is Type => holds(value) || refuse(fault, reason);
+  return Object.assign(check, { spell: (value: unknown) => (holds(value) ? spellPrimitive(value) : undefined) });
 }
 
 export const id: Check<string> = matching(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'an id');

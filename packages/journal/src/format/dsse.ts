@@ -34,17 +34,16 @@ export function keyIdOf(publicKey: Uint8Array, sha256: Sha256): string {
 /** The bytes that are signed: the type is among them, so that no payload can pass for one of another type. */
 export function preAuthEncoding(payloadType: string, payload: Uint8Array): Uint8Array {
   const type = utf8(payloadType);
-  return concat(utf8(`DSSEv1 ${type.length} `), type, utf8(` ${payload.length} `), payload);
+  return concat(utf8(`DSSEv1 ${type.length} ${payloadType} ${payload.length} `), payload);
 }
 
 /** The envelope as canonical JSON. */
 export function signEnvelope(payloadType: string, payload: Uint8Array, { signer, sha256 }: EnvelopeSigning): string {
-  const sig = signer.sign(preAuthEncoding(payloadType, payload));
-  return canonicalJson({
-    payloadType,
-    payload: base64Of(payload),
-    signatures: [{ keyid: ownKeyId(signer, sha256), sig: base64Of(sig) }],
-  });
+  const sig = base64Of(signer.sign(preAuthEncoding(payloadType, payload)));
+  const type = canonicalJson(payloadType);
+  // Keys in their order; base64 and hexadecimal are written as they are.
+  const signature = `{"keyid":"${ownKeyId(signer, sha256)}","sig":"${sig}"}`;
+  return `{"payload":"${base64Of(payload)}","payloadType":${type},"signatures":[${signature}]}`;
 }
 
 /** One signer signs over and over. */

@@ -37,7 +37,12 @@ const ROOT_KEY_NAME = 'palyra-root';
 const ROLES: readonly KeyRole[] = ['checkpoint', 'attestation'];
 
 export function openJournalKeys(directory: string): JournalKeys {
-  const file = (name: string) => join(directory, `journal-${name}.key`);
+  const files = {
+    root: fileIn(directory, 'root'),
+    checkpoint: fileIn(directory, 'checkpoint'),
+    attestation: fileIn(directory, 'attestation'),
+  };
+  const file = (name: 'root' | KeyRole) => files[name];
   const published = join(directory, 'journal-root.pub');
   const nextKey = (role: KeyRole): NextKey => {
     const next = `${file(role)}.next`;
@@ -54,7 +59,7 @@ export function openJournalKeys(directory: string): JournalKeys {
     fileOf: file,
     create() {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
-      for (const name of ['root', ...ROLES]) if (!existsSync(file(name))) createKeyFile(file(name));
+      for (const name of ['root', ...ROLES] as const) if (!existsSync(file(name))) createKeyFile(file(name));
     },
     hasLog: () => existsSync(published),
     publish(rootKey) {
@@ -67,6 +72,10 @@ export function openJournalKeys(directory: string): JournalKeys {
     },
     next: { checkpoint: nextKey('checkpoint'), attestation: nextKey('attestation') },
   };
+}
+
+function fileIn(directory: string, name: 'root' | KeyRole): string {
+  return join(directory, `journal-${name}.key`);
 }
 
 export function rootVkey(publicKey: Uint8Array): string {
