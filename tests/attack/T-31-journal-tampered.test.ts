@@ -45,8 +45,8 @@ async function afterwards(tamper: (database: DatabaseSync) => void): Promise<Ret
 
 describe('an edited field of an entry is found', () => {
   test.each([
-    ['log', 'log = 2', 'entry_missing'],
-    ['seq', 'seq = 50', 'entry_missing'],
+    ['log', 'id = id + (1 << 40)', 'entry_missing'],
+    ['seq', 'id = (1 << 40) + 50', 'entry_missing'],
     ['at', 'at = at + 1', 'entry_edited'],
     ['at, to what no program can read', 'at = 1152921504606846976', 'entry_malformed'],
     ['at, to before 1970', 'at = -1', 'entry_malformed'],
@@ -92,8 +92,8 @@ describe('an edited field of an entry is found', () => {
 });
 
 function shift(db: DatabaseSync, from: number, by: number): void {
-  db.exec(`update journal_entries set seq = -(seq + ${by}) where log = 1 and seq >= ${from}`);
-  db.exec('update journal_entries set seq = -seq where log = 1 and seq < 0');
+  db.exec(`update journal_entries set id = -(id + ${by}) where log = 1 and seq >= ${from}`);
+  db.exec('update journal_entries set id = -id where id < 0');
 }
 
 describe('entries that are not where they were are found', () => {
@@ -145,16 +145,23 @@ describe('entries that are not where they were are found', () => {
     expect(await afterwards((db) => copyEntry(db, 17, seq))).toEqual(found);
   });
 
-  test('one added where no number reaches', async () => {
-    const found = await afterwards((db) => copyEntry(db, 17, '9223372036854775807'));
-    expect(found).toEqual({ code: 'entry_missing', seq: 18 });
+  test.each([
+    ['where no number reaches', '9223372036854775807'],
+    ['before all numbers', '-9223372036854775808'],
+    ['to a log that there is not', '(2 << 40) + 3'],
+  ])('one added %s', async (_where, id) => {
+    expect(await afterwards((db) => copyEntry(db, 17, { id }))).toEqual({ code: 'entry_missing', seq: 18 });
   });
 
   test('two reordered', async () => {
     const found = await afterwards((db) => {
-      db.exec('update journal_entries set seq = 100 where seq = 4');
-      db.exec('update journal_entries set seq = 4 where seq = 5');
-      db.exec('update journal_entries set seq = 5 where seq = 100');
+      for (const [from, to] of [
+        [4, 100],
+        [5, 4],
+        [100, 5],
+      ]) {
+        db.exec(`update journal_entries set id = (1 << 40) + ${to} where seq = ${from}`);
+      }
     });
     expect(found).toEqual({ code: 'entry_edited', seq: 4 });
   });
@@ -322,7 +329,9 @@ describe('a checkpoint that is not the one that was signed is found', () => {
   });
 
   test('one about entries that are not there', async () => {
-    const found = await afterwards((db) => db.exec('update journal_checkpoints set size = 40 where size = 18'));
+    const found = await afterwards((db) =>
+      db.exec('update journal_checkpoints set id = (1 << 40) + 40 where size = 18'),
+    );
     expect(found).toEqual({ code: 'checkpoint_malformed', seq: 17 });
   });
 });

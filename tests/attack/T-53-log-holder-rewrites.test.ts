@@ -209,19 +209,25 @@ test('a log begun anew names the head of the old one, which then cannot be chang
 });
 
 test.each([
-  ['taken away', 'delete from journal_logs where number = 1'],
-  ['put behind the new one', 'update journal_logs set number = 3 where number = 1'],
-])('a log begun anew does not hide that the old one was %s', async (_what, sql) => {
+  ['taken away', (table: string) => `delete from journal_${table} where ${numberOf(table)} = 1`],
+  ['put behind the new one', moveToThird],
+])('a log begun anew does not hide that the old one was %s', async (_what, act) => {
   await using home = await attack(template);
   await recover(home);
   home.tamper((database) => {
-    database.exec(sql);
-    for (const table of ['entries', 'checkpoints', 'keys', 'bodies']) {
-      database.exec(`update journal_${table} set log = 3 where log = 1`);
-    }
+    for (const table of ['logs', 'entries', 'checkpoints', 'keys', 'bodies']) database.exec(act(table));
   });
   expect(findingOf(await home.verify())).toEqual({ code: 'origin_unlinked', seq: 0 });
 });
+
+function moveToThird(table: string): string {
+  const hasId = table === 'entries' || table === 'checkpoints';
+  return `update journal_${table} set ${hasId ? 'id = id + (2 << 40)' : `${numberOf(table)} = 3`} where ${numberOf(table)} = 1`;
+}
+
+function numberOf(table: string): string {
+  return table === 'logs' ? 'number' : 'log';
+}
 
 test('a home with another log than the one that was verified before is not the same home', async () => {
   await using home = await attack(template);

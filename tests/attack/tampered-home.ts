@@ -181,12 +181,13 @@ export function setData(database: DatabaseSync, seq: number, change: Readonly<Re
   }
 }
 
-const COPY = `insert into journal_entries select log, TO, at, actor, kind, version, data, hash, run_id, session_id, call_id,
-  principal, tool, outcome from journal_entries where log = 1 and seq = FROM`;
+const COPIED = 'at, actor, kind, version, data, hash, run_id, session_id, call_id, principal, tool, outcome';
 
-/** `to` may be a number that JavaScript has not. */
-export function copyEntry(database: DatabaseSync, from: number, to: number | string): void {
-  database.exec(COPY.replace('TO', String(to)).replace('FROM', String(from)));
+/** To another number of the same log, or to an id, which may be one that JavaScript has not. */
+export function copyEntry(database: DatabaseSync, from: number, to: number | { readonly id: string }): void {
+  const id = typeof to === 'number' ? `(1 << 40) + ${to}` : to.id;
+  database.exec(`insert into journal_entries (id, ${COPIED})
+    select ${id}, ${COPIED} from journal_entries where log = 1 and seq = ${from}`);
 }
 
 interface Rewriting {

@@ -5,6 +5,7 @@ import type { EntryData } from './format/entry-kinds.ts';
 import { noteKeyId, signatureLine } from './format/signed-note.ts';
 import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
+import { idOf, within } from './store/entry-id.ts';
 import { type JournalSchema, ONLY_RARE } from './store/journal-schema.ts';
 
 export interface StoredCheckpoint {
@@ -17,8 +18,8 @@ export async function newestStoredCheckpoint(read: ReadQueries<JournalSchema>, l
   const row = await read
     .selectFrom('journal_checkpoints')
     .select(['size', 'note'])
-    .where('log', '=', log)
-    .orderBy('size', 'desc')
+    .where(within(log))
+    .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
   if (row !== undefined) return row;
@@ -32,8 +33,7 @@ export async function storedCheckpoint(
   return read
     .selectFrom('journal_checkpoints')
     .select(['size', 'note'])
-    .where('log', '=', log)
-    .where('size', '=', size)
+    .where('id', '=', idOf(log, size))
     .executeTakeFirst();
 }
 
@@ -51,10 +51,10 @@ export async function newestCosigned(
   const rows = await read
     .selectFrom('journal_entries')
     .select('data')
-    .where('log', '=', log)
     .where('kind', '=', 'checkpoint.cosigned')
     .where(ONLY_RARE)
-    .orderBy('seq', 'desc')
+    .where(within(log))
+    .orderBy('id', 'desc')
     .limit(LOOKED_AT)
     .execute();
   const cosigned = rows.map(({ data }) => JSON.parse(data) as EntryData<'checkpoint.cosigned'>);

@@ -1,6 +1,8 @@
-import type { ReadQueries } from '@palyra/storage';
+import { type ReadQueries, sql } from '@palyra/storage';
+import type { SqlBool } from 'kysely';
 import { JournalError } from './journal-error.ts';
 import { listLogs } from './read-log.ts';
+import { firstOf } from './store/entry-id.ts';
 import type { JournalSchema, LogRow } from './store/journal-schema.ts';
 
 export interface SoughtId {
@@ -28,7 +30,9 @@ export async function findId(read: ReadQueries<JournalSchema>, { what, typed, lo
   }
   const column = what === 'run' ? 'run_id' : 'call_id';
   let query = read.selectFrom('journal_entries').select(column).distinct().where(column, 'is not', null);
-  if (log !== undefined) query = query.where('log', '=', log.number);
+  // With a sign, or SQLite would go through the whole log for it: the index of the column tells all that is asked.
+  if (log !== undefined)
+    query = query.where(sql<SqlBool>`+id >= ${firstOf(log.number)} and +id < ${firstOf(log.number + 1)}`);
   const rows = await query
     .where(column, 'like', `%${wanted}`)
     .limit(LISTED + 1)

@@ -33,6 +33,7 @@ export const JOURNAL_ERRORS = {
   'journal.witness_store': 'What a witness remembers cannot be read, written or held for itself alone.',
   'journal.not_archived': 'A segment could not be archived, so it stays in the journal.',
   'journal.pruned_meanwhile': 'A log was pruned while it was read, so nothing can be said about it yet.',
+  'journal.earlier_release': 'The database is as an earlier release left it, and this one reads another form of it.',
   'journal.verification_limit': 'Verifying this would take more than it may.',
 } as const;
 

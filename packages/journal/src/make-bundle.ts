@@ -8,6 +8,7 @@ import { readEntry } from './format/entry.ts';
 import type { EntryData } from './format/entry-kinds.ts';
 import { JournalError } from './journal-error.ts';
 import { rootVkey } from './keys/journal-keys.ts';
+import { idOf, within } from './store/entry-id.ts';
 import type { EntryRow, JournalSchema, LogRow } from './store/journal-schema.ts';
 import { bodyRow } from './stored-bodies.ts';
 import { BUNDLE_FORMAT, type BundledBody, writeBundle } from './verify/bundle-format.ts';
@@ -63,10 +64,10 @@ async function attestationOf(
     const row = await read
       .selectFrom('journal_entries')
       .selectAll()
-      .where('log', '=', log.number)
       .where('call_id', '=', callId)
+      .where(within(log.number))
       .where('kind', '=', 'attestation')
-      .orderBy('seq', 'desc')
+      .orderBy('id', 'desc')
       .limit(1)
       .executeTakeFirst();
     if (row !== undefined) return { row, log };
@@ -86,12 +87,7 @@ async function entryAt(
   { log, seq }: { readonly log: number; readonly seq: number },
   read: ReadQueries<JournalSchema>,
 ): Promise<EntryRow> {
-  const row = await read
-    .selectFrom('journal_entries')
-    .selectAll()
-    .where('log', '=', log)
-    .where('seq', '=', seq)
-    .executeTakeFirst();
+  const row = await read.selectFrom('journal_entries').selectAll().where('id', '=', idOf(log, seq)).executeTakeFirst();
   if (row !== undefined) return row;
   throw new JournalError('journal.not_found', `Entry ${seq}, which the attestation refers to, is not in the journal.`, {
     fix: 'If it was pruned, look in the archive; else run `palyra verify` on this home.',

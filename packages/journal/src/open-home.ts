@@ -166,7 +166,21 @@ async function logIn(
     throw error instanceof StorageError && error.code === 'storage.invalid_statement' ? noLog(home, error) : error;
   });
   if (log === undefined) throw noLog(home);
+  await requireMigrated(database);
   return { log, proofs: createTreeProofs(database.read, log.number) };
+}
+
+/** Only palyrad brings a database up to date, for only it knows all that is in it. */
+async function requireMigrated({ read }: Pick<ReadOnlyDatabase<JournalSchema>, 'read'>): Promise<void> {
+  try {
+    await read.selectFrom('journal_entries').select('id').limit(1).execute();
+  } catch (cause) {
+    if (!(cause instanceof StorageError) || cause.code !== 'storage.invalid_statement') throw cause;
+    throw new JournalError('journal.earlier_release', 'The journal of this home is as an earlier release left it.', {
+      cause,
+      fix: 'Start palyrad of this release once with this home: it brings the database up to date.',
+    });
+  }
 }
 
 async function closingOnFault<Opened>(

@@ -7,6 +7,7 @@ import type { EntryData } from './format/entry-kinds.ts';
 import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
 import { checkpointOf, logOf, type SegmentDeps, segmentsOf } from './segments.ts';
+import { idOf, within } from './store/entry-id.ts';
 import { type LogRow, ONLY_RARE, type SegmentRow } from './store/journal-schema.ts';
 import { keysDigest } from './verify/keys-digest.ts';
 import { keysBefore } from './written-parts.ts';
@@ -51,11 +52,10 @@ async function digestOfKeys({ database }: SegmentDeps, log: LogRow, next: number
   const rows = await database.read
     .selectFrom('journal_entries')
     .select('data')
-    .where('log', '=', log.number)
     .where('kind', '=', 'key.changed')
     .where(ONLY_RARE)
-    .where('seq', '<', next)
-    .orderBy('seq')
+    .where(within(log.number, 0, next))
+    .orderBy('id')
     .execute();
   const said = rows.map(({ data }) => ({ ...(JSON.parse(data) as EntryData<'key.changed'>), origin: log.origin }));
   const pruned = await keysBefore(database.read, log, log.pruned);
@@ -80,8 +80,7 @@ async function isOld({ next }: SegmentRow, log: LogRow, deps: SegmentDeps & Prun
   const newest = await deps.database.read
     .selectFrom('journal_entries')
     .select('at')
-    .where('log', '=', log.number)
-    .where('seq', '=', next - 1)
+    .where('id', '=', idOf(log.number, next - 1))
     .executeTakeFirst();
   return newest !== undefined && newest.at <= deps.clock.now() - deps.olderThanMs;
 }

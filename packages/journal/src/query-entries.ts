@@ -3,6 +3,7 @@ import { entryView, type JournalEntry } from './entry-view.ts';
 import { isEntryKind } from './format/entry-data.ts';
 import type { EntryKind } from './format/entry-kinds.ts';
 import { JournalError } from './journal-error.ts';
+import { within } from './store/entry-id.ts';
 import { EVERY_CALL, type JournalSchema, ONLY_RARE } from './store/journal-schema.ts';
 
 export interface EntryFilter {
@@ -49,8 +50,11 @@ export async function queryEntries(
   // PostgreSQL has no empty list.
   if (filter.kinds?.length === 0) return { entries: [] };
   const forward = order === 'oldest first';
-  let query = read.selectFrom('journal_entries').selectAll().where('log', '=', log.number);
-  if (cursor !== undefined) query = query.where('seq', forward ? '>' : '<', cursor);
+  const [from, to] = forward ? [(cursor ?? -1) + 1, undefined] : [0, cursor];
+  let query = read
+    .selectFrom('journal_entries')
+    .selectAll()
+    .where(within(log.number, from, to));
   for (const [column, value] of equalities(filter)) query = query.where(column, '=', value);
   if (filter.kinds !== undefined) query = query.where('kind', 'in', [...filter.kinds]);
   if (filter.kinds?.every(isRare) === true) query = query.where(ONLY_RARE);
@@ -58,7 +62,7 @@ export async function queryEntries(
   if (filter.until !== undefined) query = query.where('at', '<', filter.until);
   // One more than asked for says whether there is a next page.
   const rows = await query
-    .orderBy('seq', forward ? 'asc' : 'desc')
+    .orderBy('id', forward ? 'asc' : 'desc')
     .limit(limit + 1)
     .execute();
   const entries = rows.slice(0, limit).map((row) => entryView(row, log.origin));

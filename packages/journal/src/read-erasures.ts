@@ -1,4 +1,5 @@
 import type { ReadQueries } from '@palyra/storage';
+import { idOf } from './store/entry-id.ts';
 import type { JournalSchema } from './store/journal-schema.ts';
 import type { SourceBody } from './verify/log-source.ts';
 
@@ -64,11 +65,10 @@ async function findErasures(read: ReadQueries<JournalSchema>, rows: readonly Era
   const entries = await read
     .selectFrom('journal_entries')
     .select(['log', 'seq', 'data'])
-    .where('log', 'in', numbers)
     .where(
-      'seq',
+      'id',
       'in',
-      rows.map(({ erased_by }) => erased_by ?? -1),
+      rows.map(({ erased_in, erased_by }) => idOf(erased_in ?? own, erased_by ?? -1)),
     )
     .where('kind', '=', 'body.erased')
     .execute();

@@ -1,5 +1,6 @@
 import { type ReadQueries, StorageError } from '@palyra/storage';
-import type { EntryRow, JournalSchema } from './store/journal-schema.ts';
+import { LEAST_ID, numberIn, within } from './store/entry-id.ts';
+import type { EntryColumns, JournalSchema } from './store/journal-schema.ts';
 import type { CheckpointRecord, EntryRecord, LogRecord } from './verify/log-source.ts';
 
 export interface PagesOptions {
@@ -20,7 +21,7 @@ export async function* readPages(
   read: ReadQueries<JournalSchema>,
   options: PagesOptions,
 ): AsyncGenerator<readonly LogRecord[]> {
-  const least = options.isWhole ? -Number.MAX_SAFE_INTEGER : options.from;
+  const least = options.isWhole ? leastIn(options.number) : options.from;
   let coming: Promise<Page> | undefined = readPage(read, { ...options, seq: least, size: least });
   try {
     while (coming !== undefined) {
@@ -35,6 +36,11 @@ export async function* readPages(
     // Whoever stops early may close the database next.
     await coming?.catch(() => undefined);
   }
+}
+
+/** What is before the first log is of none, and so would be before its first entry. */
+function leastIn(log: number): number {
+  return log === 1 ? numberIn(log, LEAST_ID) : 0;
 }
 
 interface Page {
@@ -81,7 +87,7 @@ interface Range {
 
 async function entriesFrom(read: ReadQueries<JournalSchema>, range: Range): Promise<readonly EntryRecord[]> {
   try {
-    return (await entryRows(read, range).selectAll().execute()).map(recordOf);
+    return (await entryRows(read, range).select(COLUMNS).execute()).map((row) => recordOf(row, range));
   } catch (error) {
     if (!(error instanceof StorageError) || error.code === 'storage.closed') throw error;
     return entriesOneByOne(read, range, error);
@@ -95,39 +101,55 @@ async function entriesOneByOne(
   cause: StorageError,
 ): Promise<readonly EntryRecord[]> {
   const places = await entryRows(read, range)
-    .select('seq')
+    .select('id')
     .execute()
     .catch(() => {
       throw cause;
     });
   const records: EntryRecord[] = [];
-  for (const { seq } of places) {
+  for (const { id } of places) {
+    const seq = numberIn(range.number, id);
     const [row] = await entryRows(read, { ...range, from: seq, end: seq + 1 })
-      .selectAll()
+      .select(COLUMNS)
       .execute()
       .catch(() => [undefined]);
-    records.push(row === undefined ? unreadable(seq) : recordOf(row));
+    records.push(row === undefined ? unreadable(seq) : recordOf(row, range));
     if (row === undefined) break;
   }
   return records;
 }
 
+/** Those that are stored: what the id tells would be copied to this thread with every row. */
+const COLUMNS = [
+  'id',
+  'at',
+  'actor',
+  'kind',
+  'version',
+  'data',
+  'hash',
+  'run_id',
+  'session_id',
+  'call_id',
+  'principal',
+  'tool',
+  'outcome',
+] as const satisfies readonly (keyof EntryColumns)[];
+
 function entryRows(read: ReadQueries<JournalSchema>, { number, from, end }: Range) {
   return read
     .selectFrom('journal_entries')
-    .where('log', '=', number)
-    .where('seq', '>=', from)
-    .where('seq', '<', end)
-    .orderBy('seq')
+    .where(within(number, from, end))
+    .orderBy('id')
     .limit(PAGE);
 }
 
-function recordOf(row: EntryRow): EntryRecord {
-  const { seq, at: time, actor, kind, version, data, hash } = row;
+function recordOf(row: EntryColumns, { number }: Range): EntryRecord {
+  const { id, at: time, actor, kind, version, data, hash } = row;
   const { run_id, session_id, call_id, principal, tool, outcome } = row;
   return {
     kind: 'entry',
-    entry: { seq, time, actor, kind, version, data },
+    entry: { seq: numberIn(number, id), time, actor, kind, version, data },
     hash,
     index: { run_id, session_id, call_id, principal, tool, outcome },
   };
@@ -145,13 +167,11 @@ async function checkpointsFrom(
 ): Promise<readonly CheckpointRecord[]> {
   const rows = await read
     .selectFrom('journal_checkpoints')
-    .select(['size', 'note'])
-    .where('log', '=', number)
-    .where('size', '>=', from)
-    .where('size', '<=', upTo)
-    .orderBy('size')
+    .select(['id', 'note'])
+    .where(within(number, from, upTo + 1))
+    .orderBy('id')
     // More than these stand beside a page only when its entries are gone, and then the first of them says so.
     .limit(PAGE + 2)
     .execute();
-  return rows.map(({ size, note }) => ({ kind: 'checkpoint', size, note }));
+  return rows.map(({ id, note }) => ({ kind: 'checkpoint', size: numberIn(number, id), note }));
 }

@@ -4,6 +4,7 @@ import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
 import { createBodyReader } from './read-log-bodies.ts';
 import { readPages } from './read-log-records.ts';
+import { firstOf, LEAST_ID, numberIn, within } from './store/entry-id.ts';
 import { type JournalSchema, type LogRow, ONLY_RARE } from './store/journal-schema.ts';
 import { createTreeProofs } from './tree-proofs.ts';
 import type { LogBase, LogSource } from './verify/log-source.ts';
@@ -83,13 +84,12 @@ export async function createDatabaseSource(
 interface Extent extends Pick<LogRow, 'size' | 'head' | 'frontier' | 'pruned'> {
   /** Up to where records are read: a writer may go on meanwhile. */
   readonly end: number;
-  /** How many entries have numbers that no entry can have. */
+  /** How many entries are of no log at all, of the newest: they would be after its last. */
   readonly stray: number;
 }
 
 /** In one statement, or a writer could add an entry between looking at the entries and looking at the checkpoints. */
 async function extentOf(read: ReadQueries<JournalSchema>, log: LogRow): Promise<Extent> {
-  const most = Number.MAX_SAFE_INTEGER;
   const row = await read
     .selectFrom('journal_logs')
     .select(({ selectFrom, fn }) => [
@@ -98,27 +98,33 @@ async function extentOf(read: ReadQueries<JournalSchema>, log: LogRow): Promise<
       'frontier',
       'pruned',
       selectFrom('journal_entries')
-        .select(({ fn: of }) => of.max('seq').as('seq'))
-        .where('log', '=', log.number)
-        .where('seq', '<', most)
+        .select(({ fn: of }) => of.max('id').as('id'))
+        .where(within(log.number))
         .as('last'),
       selectFrom('journal_entries')
         .select(fn.countAll().as('count'))
-        .where('log', '=', log.number)
-        .where('seq', '>=', most)
-        .as('stray'),
+        .where('id', '>=', firstOf(log.number + 1))
+        .as('after'),
+      selectFrom('journal_entries').select(fn.countAll().as('count')).where('id', '<', LEAST_ID).as('before'),
+      selectFrom('journal_logs as other')
+        .select('other.number')
+        .where('other.number', '>', log.number)
+        .limit(1)
+        .as('later'),
       selectFrom('journal_checkpoints')
-        .select(({ fn: of }) => of.max('size').as('size'))
-        .where('log', '=', log.number)
-        .where('size', '<', most)
+        .select(({ fn: of }) => of.max('id').as('id'))
+        .where(within(log.number))
         .as('newest'),
     ])
     .where('number', '=', log.number)
     .executeTakeFirst();
   if (row === undefined) return { ...log, end: 0, stray: 0 };
   const { size, head, frontier, pruned } = row;
-  const end = Math.max((row.last ?? -1) + 1, row.newest ?? 0);
-  return { size, head, frontier, pruned, end, stray: Number(row.stray ?? 0) };
+  const numberAt = (id: number | null) => (id === null ? undefined : numberIn(log.number, id));
+  const end = Math.max((numberAt(row.last) ?? -1) + 1, numberAt(row.newest) ?? 0);
+  // SECURITY: T-31 — an entry whose number is of no log would be read by nobody, and found by whoever looks for its call.
+  const stray = row.later === null ? Number(row.after ?? 0) + Number(row.before ?? 0) : 0;
+  return { size, head, frontier, pruned, end, stray };
 }
 
 interface Where {
@@ -152,10 +158,10 @@ async function cosignedSizesIn({ read, number }: Where): Promise<readonly number
   const rows = await read
     .selectFrom('journal_entries')
     .select('data')
-    .where('log', '=', number)
     .where('kind', '=', 'checkpoint.cosigned')
     .where(ONLY_RARE)
-    .orderBy('seq', 'desc')
+    .where(within(number))
+    .orderBy('id', 'desc')
     .limit(MOST_COSIGNED)
     .execute();
   return rows.map(({ data }) => sizeIn(data)).filter((size) => size !== undefined);

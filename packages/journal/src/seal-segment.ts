@@ -2,6 +2,7 @@ import { DAEMON } from './create-log.ts';
 import { hexOf } from './format/bytes.ts';
 import { parseCheckpoint } from './format/checkpoint.ts';
 import { checkpointOf, logOf, type SegmentDeps } from './segments.ts';
+import { within } from './store/entry-id.ts';
 import type { LogRow } from './store/journal-schema.ts';
 
 export interface SealOptions {
@@ -56,11 +57,9 @@ async function isOld(
   const oldest = await database.read
     .selectFrom('journal_entries')
     .select('at')
-    .where('log', '=', log.number)
-    .where('seq', '>=', first)
-    .where('seq', '<', next)
+    .where(within(log.number, first, next))
     .where('kind', 'not in', ['segment.sealed', 'segment.archived', 'segment.pruned'])
-    .orderBy('seq')
+    .orderBy('id')
     .limit(1)
     .executeTakeFirst();
   return oldest !== undefined && oldest.at <= clock.now() - ageMs;

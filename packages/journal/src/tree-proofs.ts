@@ -3,6 +3,7 @@ import { consistencyPath, inclusionPath, type Subtree } from './format/merkle-pr
 import { addLeaf, EMPTY_FRONTIER, type Frontier, HASH_BYTES, hashChildren, rootOf } from './format/merkle-tree.ts';
 import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
+import { within } from './store/entry-id.ts';
 import { type JournalSchema, KEPT_LEVEL, TILE } from './store/journal-schema.ts';
 
 /** Proofs about the log's tree, from its entries' hashes and the subtrees that are kept. Sizes up to the log's own. */
@@ -80,10 +81,8 @@ async function leafHashes({ first, size }: Subtree, { read, log }: Where): Promi
   const rows = await read
     .selectFrom('journal_entries')
     .select('hash')
-    .where('log', '=', log)
-    .where('seq', '>=', first)
-    .where('seq', '<', first + size)
-    .orderBy('seq')
+    .where(within(log, first, first + size))
+    .orderBy('id')
     .execute();
   const pruned = size - rows.length;
   const hashes = [

@@ -12,6 +12,7 @@ import { bytesOfHex, hexOf } from './format/bytes.ts';
 import { JournalError } from './journal-error.ts';
 import { rootVkey } from './keys/journal-keys.ts';
 import { type EntryFilter, queryEntries } from './query-entries.ts';
+import { within } from './store/entry-id.ts';
 import type { JournalSchema, LogRow } from './store/journal-schema.ts';
 import { createTreeProofs } from './tree-proofs.ts';
 import {
@@ -101,17 +102,13 @@ async function* writePage(
   const rows = await read
     .selectFrom('journal_entries')
     .selectAll()
-    .where('log', '=', log.number)
-    .where('seq', '>=', from)
-    .where('seq', '<', to)
-    .orderBy('seq')
+    .where(within(log.number, from, to))
+    .orderBy('id')
     .execute();
   const checkpoints = await read
     .selectFrom('journal_checkpoints')
     .select(['size', 'note'])
-    .where('log', '=', log.number)
-    .where('size', '>', from)
-    .where('size', '<=', to)
+    .where(within(log.number, from + 1, to + 1))
     .execute();
   const bySize = new Map(checkpoints.map((checkpoint) => [checkpoint.size, checkpoint]));
   for (let seq = from; seq < to; seq += 1) {

@@ -3,6 +3,7 @@ import { hexOf } from './format/bytes.ts';
 import type { SignedKeyStatement } from './format/key-statement.ts';
 import { HASH_BYTES } from './format/merkle-tree.ts';
 import { JournalError } from './journal-error.ts';
+import { idOf } from './store/entry-id.ts';
 import { type EntryRow, type JournalSchema, type LogRow, TILE } from './store/journal-schema.ts';
 import { createTreeProofs } from './tree-proofs.ts';
 import type { ProvenEntry, WrittenEntry } from './verify/written-log.ts';
@@ -36,8 +37,7 @@ export async function hashBefore(
   const row = await read
     .selectFrom('journal_entries')
     .select('hash')
-    .where('log', '=', log)
-    .where('seq', '=', before)
+    .where('id', '=', idOf(log, before))
     .executeTakeFirst();
   if (row !== undefined) return row.hash;
   const tile = await read

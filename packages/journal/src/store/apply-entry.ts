@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { concat } from '../format/bytes.ts';
 import type { EntryData, EntryKind } from '../format/entry-kinds.ts';
 import { JournalError } from '../journal-error.ts';
+import { idOf, within } from './entry-id.ts';
 import { type JournalSchema, type LogRow, TILE } from './journal-schema.ts';
 import type { PreparedEntry } from './prepared-entry.ts';
 
@@ -74,9 +75,9 @@ const ACTS: Partial<Record<EntryKind, Act>> = {
   *'segment.pruned'({ next }: EntryData<'segment.pruned'>, { log, db }) {
     yield* requireArchived(next, { log, db });
     yield* keepHashes(next, { log, db });
-    yield* rowsOf(db.deleteFrom('journal_entries').where('log', '=', log.number).where('seq', '<', next));
+    yield* rowsOf(db.deleteFrom('journal_entries').where(within(log.number, 0, next)));
     yield* rowsOf(db.deleteFrom('journal_bodies').where('log', '=', log.number).where('seq', '<', next));
-    yield* rowsOf(db.deleteFrom('journal_checkpoints').where('log', '=', log.number).where('size', '<', next));
+    yield* rowsOf(db.deleteFrom('journal_checkpoints').where(within(log.number, 0, next)));
     yield* change(db.updateTable('journal_logs').set({ pruned: next }).where('number', '=', log.number), 1);
   },
 };
@@ -98,7 +99,7 @@ function* requireArchived(next: number, { log, db }: Omit<ActContext, 'seq'>): P
     reached = segment.next;
   }
   const [checkpoint] = yield* rowsOf(
-    db.selectFrom('journal_checkpoints').select('size').where('log', '=', log.number).where('size', '=', next),
+    db.selectFrom('journal_checkpoints').select('id').where('id', '=', idOf(log.number, next)),
   );
   if (reached === next && checkpoint !== undefined) return;
   throw new JournalError('journal.cannot_prune', 'What shall be pruned is not archived as whole segments.');
@@ -113,10 +114,8 @@ function* keepHashes(next: number, { log, db }: Omit<ActContext, 'seq'>): Progra
       db
         .selectFrom('journal_entries')
         .select('hash')
-        .where('log', '=', log.number)
-        .where('seq', '>=', Math.max(log.pruned, tile * TILE))
-        .where('seq', '<', Math.min(next, (tile + 1) * TILE))
-        .orderBy('seq'),
+        .where(within(log.number, Math.max(log.pruned, tile * TILE), Math.min(next, (tile + 1) * TILE)))
+        .orderBy('id'),
     );
     const hashes = concat(kept?.hashes ?? new Uint8Array(), ...rows.map(({ hash }) => hash));
     yield* rowsOf(db.deleteFrom('journal_tiles').where('log', '=', log.number).where('tile', '=', tile));

@@ -6,6 +6,7 @@ import { JournalError } from '../journal-error.ts';
 import { nodeSha256 } from '../node-crypto.ts';
 import { applyEntry, hasAct } from './apply-entry.ts';
 import { isCertified } from './certified-key.ts';
+import { firstOf, idOf, MOST_ENTRIES, MOST_LOGS } from './entry-id.ts';
 import type { JournalSchema, LogRow } from './journal-schema.ts';
 import { KEPT_LEVEL } from './journal-schema.ts';
 import { currentLogRow, type HeadMemory, keepHead, type LogHead, readHead } from './log-head.ts';
@@ -56,6 +57,11 @@ const journal: WriterProgram<JournalInput, JournalOutput, JournalSettings, LogHe
     if (head.frontier.size > upTo) {
       throw new JournalError('journal.not_recorded', 'The log went on faster than could be foreseen.');
     }
+    if (head.frontier.size + entries.length > MOST_ENTRIES) {
+      throw new JournalError('journal.not_recorded', 'The log has as many entries as one can have.', {
+        fix: 'Begin a new log with `palyra journal recover`.',
+      });
+    }
     if (signedBy !== undefined) yield* requireAttestable(head, entries, { signedBy, build });
     const { next, hashes } = yield* appendTo(head, entries, build);
     memory.set(signedBy === undefined ? next : { ...next, attesting: signedBy });
@@ -105,7 +111,11 @@ function* requireAttestable(
     const [, , kind, , , , , callId] = fields;
     if (kind !== 'attestation') continue;
     const sql = statementsFor(build).selectAttestation;
-    const { rows } = yield { kind: 'statement', sql, parameters: [log.number, callId] };
+    const { rows } = yield {
+      kind: 'statement',
+      sql,
+      parameters: [callId, firstOf(log.number), firstOf(log.number + 1)],
+    };
     if (rows.length === 0) continue;
     throw new JournalError('journal.attested_before', 'This call has an attestation in the log already.');
   }
@@ -125,8 +135,14 @@ function* createLog(
       fix: 'Stop palyrad first, and whatever else writes to this home.',
     });
   }
+  const number = (current?.number ?? 0) + 1;
+  if (number > MOST_LOGS) {
+    throw new JournalError('journal.log_exists', `This database has ${MOST_LOGS} logs, and has no room for another.`, {
+      fix: 'Keep this home as it is, and begin a new one.',
+    });
+  }
   const log: LogRow = {
-    number: (current?.number ?? 0) + 1,
+    number,
     origin,
     root_key: rootKey,
     size: 0,
@@ -157,7 +173,7 @@ function* appendTo(
     frontier = addLeaf(frontier, hash, adding);
     previous = hash;
     hashes.set(hash, HASH_BYTES * at);
-    rows.push([log.number, seq, time, actor, kind, version, data, hash, ...index]);
+    rows.push([idOf(log.number, seq), time, actor, kind, version, data, hash, ...index]);
     for (const body of of) bodies.push(bodyRow(body, { log: log.number, seq }));
   }
   yield* insertAll(rows, statements.insertEntries);

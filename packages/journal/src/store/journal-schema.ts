@@ -1,5 +1,6 @@
 import { type ColumnTypes, type Migration, sql } from '@palyra/storage';
-import type { RawBuilder, SqlBool } from 'kysely';
+import type { GeneratedAlways, RawBuilder, SqlBool } from 'kysely';
+import { firstOf, LOG_OF_ID, NUMBER_OF_ID } from './entry-id.ts';
 
 /** One log per origin; the one with the highest number is being written, the others ended with a recovery. */
 export interface LogRow {
@@ -17,9 +18,9 @@ export interface LogRow {
   readonly pruned: number;
 }
 
-export interface EntryRow {
-  readonly log: number;
-  readonly seq: number;
+export interface EntryColumns {
+  /** Its log and its number in it. */
+  readonly id: number;
   readonly at: number;
   readonly actor: string;
   readonly kind: string;
@@ -32,6 +33,12 @@ export interface EntryRow {
   readonly principal: string;
   readonly tool: string | null;
   readonly outcome: string | null;
+}
+
+/** As it is read. */
+export interface EntryRow extends EntryColumns {
+  readonly log: number;
+  readonly seq: number;
 }
 
 export interface BodyRow {
@@ -68,10 +75,13 @@ export interface SegmentRow {
   readonly archive: string | null;
 }
 
+/** Columns that follow from the id. */
+type Told<Column extends string> = { readonly [Name in Column]: GeneratedAlways<number> };
+
 export interface JournalSchema {
   readonly journal_logs: LogRow;
-  readonly journal_entries: EntryRow;
-  readonly journal_checkpoints: { readonly log: number; readonly size: number; readonly note: string };
+  readonly journal_entries: EntryColumns & Told<'log' | 'seq'>;
+  readonly journal_checkpoints: { readonly id: number; readonly note: string } & Told<'log' | 'size'>;
   /** Roots of complete subtrees of 2^8, 2^16, … leaves. */
   readonly journal_nodes: {
     readonly log: number;
@@ -147,14 +157,61 @@ const PROPORTIONS: Readonly<Record<string, string>> = {
   journal_entries_rare: '10000 5000 100 1',
 };
 
-function* tellProportions(): Generator<string> {
+function* tellProportions(of: Readonly<Record<string, string>>): Generator<string> {
   yield 'analyze journal_entries';
   yield "delete from sqlite_stat1 where tbl = 'journal_entries'";
-  for (const [index, proportions] of Object.entries(PROPORTIONS)) {
+  for (const [index, proportions] of Object.entries(of)) {
     yield `insert into sqlite_stat1 (tbl, idx, stat) values ('journal_entries', '${index}', '${proportions}')`;
   }
   yield 'analyze sqlite_schema';
 }
+
+/** What is in both tables, and the columns that are told by the id. */
+const BY_ID: Readonly<Record<string, { readonly columns: string; readonly number: string }>> = {
+  journal_entries: {
+    columns: 'at, actor, kind, version, data, hash, run_id, session_id, call_id, principal, tool, outcome',
+    number: 'seq',
+  },
+  journal_checkpoints: { columns: 'note', number: 'size' },
+};
+
+/**
+ * A table that lies by a key of several columns keeps whole rows in the inner pages of its tree too, five or six to a page,
+ * and SQLite fills such a tree by sharing out anew what three pages hold. By one integer, rows fill page after page, nothing
+ * else is touched, and the indexes need name nothing but what they are for.
+ */
+function* layById(t: ColumnTypes): Generator<string> {
+  // PostgreSQL has no columns that are computed when they are read.
+  const kept = t.strictByKey === '' ? 'stored' : 'virtual';
+  for (const [table, { columns, number }] of Object.entries(BY_ID)) {
+    const told = (name: string, how: string) => `${name} ${t.integer} generated always as (${how}) ${kept}`;
+    yield `create table ${table}_by_id (
+         id ${t.integer} primary key, ${table === 'journal_entries' ? idEntryColumns(t) : `note ${t.text} not null`},
+         ${told('log', LOG_OF_ID)}, ${told(number, NUMBER_OF_ID)}
+       )${t.strict}`;
+    yield `insert into ${table}_by_id (id, ${columns})
+         select log * ${firstOf(1)} + ${number}, ${columns} from ${table} order by log, ${number}`;
+    yield `drop table ${table}`;
+    yield `alter table ${table}_by_id rename to ${table}`;
+  }
+  // In SQLite the id is behind the columns of every index by itself.
+  const id = t.strictByKey === '' ? ', id' : '';
+  yield `create index journal_entries_run on journal_entries (run_id${id}) where run_id is not null`;
+  yield `create index journal_entries_call on journal_entries (call_id${id}) where call_id is not null`;
+  yield `create index journal_entries_rare on journal_entries (kind${id}) where ${NOT_EVERY_CALL}`;
+}
+
+function idEntryColumns(t: ColumnTypes): string {
+  return `at ${t.integer} not null, actor ${t.text} not null, kind ${t.text} not null, version ${t.integer} not null,
+         data ${t.text} not null, hash ${t.bytes} not null, run_id ${t.text}, session_id ${t.text}, call_id ${t.text},
+         principal ${t.text} not null, tool ${t.text}, outcome ${t.text}`;
+}
+
+const PROPORTIONS_BY_ID: Readonly<Record<string, string>> = {
+  journal_entries_run: '1000000 500',
+  journal_entries_call: '1000000 5',
+  journal_entries_rare: '10000 100',
+};
 
 export const JOURNAL_MIGRATIONS: readonly Migration[] = [
   {
@@ -201,6 +258,10 @@ export const JOURNAL_MIGRATIONS: readonly Migration[] = [
   {
     id: 'journal/0003-proportions',
     // PostgreSQL counts for itself.
-    statements: (t) => (t.strictByKey === '' ? [] : [...tellProportions()]),
+    statements: (t) => (t.strictByKey === '' ? [] : [...tellProportions(PROPORTIONS)]),
+  },
+  {
+    id: 'journal/0004-by-id',
+    statements: (t) => [...layById(t), ...(t.strictByKey === '' ? [] : tellProportions(PROPORTIONS_BY_ID))],
   },
 ];

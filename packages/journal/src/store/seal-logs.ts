@@ -9,6 +9,7 @@ import { JournalError } from '../journal-error.ts';
 import { readSigner } from '../keys/key-file.ts';
 import { nodeSha256 } from '../node-crypto.ts';
 import { isCertified, type KeyInUse } from './certified-key.ts';
+import { idOf } from './entry-id.ts';
 import type { LogRow } from './journal-schema.ts';
 import { type HeadMemory, headOf, type LogHead } from './log-head.ts';
 import { one, statementsFor } from './statements.ts';
@@ -65,7 +66,7 @@ function* sealHead(head: LogHead, { checkpointKeyFile }: JournalSettings, build:
   }
   const text = checkpointText({ origin: log.origin, size, root: rootOf(frontier, nodeSha256) });
   const note = signNote(text, log.origin, { signer, sha256: nodeSha256 });
-  yield one(statements.insertCheckpoint, [log.number, size, note]);
+  yield one(statements.insertCheckpoint, [idOf(log.number, size), note]);
   yield one(statements.updateLog, [size, previous, encodeFrontier(frontier), size, log.number]);
   return { ...head, log: { ...log, sealed: size }, certified: signer };
 }

@@ -1,6 +1,6 @@
 import { sql } from '@palyra/storage';
 import type { Compilable, Kysely } from 'kysely';
-import type { BodyRow, EntryRow, JournalSchema } from './journal-schema.ts';
+import type { BodyRow, EntryColumns, JournalSchema } from './journal-schema.ts';
 
 /** The statements of every append, compiled once: building them each time costs more than running them. */
 export interface JournalStatements {
@@ -10,7 +10,7 @@ export interface JournalStatements {
   readonly insertBodies: RowsStatement;
   /** By log, role and key. */
   readonly selectKey: string;
-  /** By log and call. */
+  /** By call, from an id up to another. */
   readonly selectAttestation: string;
   readonly insertNode: string;
   readonly updateLog: string;
@@ -47,9 +47,8 @@ export function statementsFor(build: Kysely<never>): JournalStatements {
 
 const NO_BYTES = new Uint8Array();
 
-const ENTRY: EntryRow = {
-  log: 0,
-  seq: 0,
+const ENTRY: EntryColumns = {
+  id: 0,
   at: 0,
   actor: '',
   kind: '',
@@ -101,9 +100,10 @@ function compileAll(db: Kysely<JournalSchema>): JournalStatements {
     selectAttestation: sqlOf(
       db
         .selectFrom('journal_entries')
-        .select('seq')
-        .where('log', '=', 0)
+        .select('id')
         .where('call_id', '=', '')
+        .where('id', '>=', 0)
+        .where('id', '<', 0)
         .where('kind', '=', sql.lit('attestation')),
     ),
     insertNode: sqlOf(db.insertInto('journal_nodes').values({ log: 0, level: 0, place: 0, hash: NO_BYTES })),
@@ -113,7 +113,7 @@ function compileAll(db: Kysely<JournalSchema>): JournalStatements {
         .set({ size: 0, head: NO_BYTES, frontier: NO_BYTES, sealed: 0 })
         .where('number', '=', 0),
     ),
-    insertCheckpoint: sqlOf(db.insertInto('journal_checkpoints').values({ log: 0, size: 0, note: '' })),
+    insertCheckpoint: sqlOf(db.insertInto('journal_checkpoints').values({ id: 0, note: '' })),
   };
 }
 

@@ -8,6 +8,7 @@ import { type NoteKey, type NoteSignature, parseVkey, type SignedNote } from '..
 import { JournalError } from '../journal-error.ts';
 import { nodeCrypto, nodeSha256 } from '../node-crypto.ts';
 import type { Journal } from '../open-journal.ts';
+import { within } from '../store/entry-id.ts';
 import { type JournalSchema, type LogRow, ONLY_RARE } from '../store/journal-schema.ts';
 import type { TreeProofs } from '../tree-proofs.ts';
 import { parseCosignAnswer } from './cosign-request.ts';
@@ -57,9 +58,9 @@ export async function recordCosignature(
   const known = await read
     .selectFrom('journal_entries')
     .select('seq')
-    .where('log', '=', log.number)
     .where('kind', '=', 'checkpoint.cosigned')
     .where(ONLY_RARE)
+    .where(within(log.number))
     .where('data', '=', canonicalJson({ ...data }))
     .executeTakeFirst();
   if (known !== undefined) return { kind: 'known', seq: known.seq, ...told };

@@ -19,6 +19,9 @@ export interface Connection {
 
 const CACHED_STATEMENTS = 256;
 
+/** 16 MiB, which is read in a few hundredths of a second after a crash. */
+const LOG_PAGES = 4000;
+
 /** Throws `StorageError`. Creates the file, readable by its owner only. */
 export function openForWriting({ path, lockTimeoutMs }: ConnectionOptions): Connection {
   try {
@@ -29,6 +32,8 @@ export function openForWriting({ path, lockTimeoutMs }: ConnectionOptions): Conn
   return connect(path, { timeout: lockTimeoutMs }, [
     'journal_mode = wal',
     'synchronous = full',
+    // The commit that fills the log also empties it into the database: with this, one in hundreds, not one in a hundred.
+    `wal_autocheckpoint = ${LOG_PAGES}`,
     'foreign_keys = on',
     // SECURITY: T-54 — or what was erased stays readable in free pages.
     'secure_delete = on',

@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { describeAppending } from './describe-appending.ts';
 import { describeAttesting } from './describe-attesting.ts';
 import { describeBodies } from './describe-bodies.ts';
+import { describeEarlierLayout } from './describe-earlier-layout.ts';
 import { describeKeys } from './describe-keys.ts';
 import { describeQueries } from './describe-queries.ts';
 import { describeTail } from './describe-tail.ts';
@@ -23,5 +24,6 @@ export function describeJournalContract(name: string, makePlace: MakeJournalPlac
     describeQueries(makePlace);
     describeTail(makePlace);
     describeKeys(makePlace);
+    describeEarlierLayout(makePlace);
   });
 }
