@@ -14,9 +14,9 @@ export const moduleAdd: CommandDefinition = {
   summary: 'Install a WebAssembly module and its grants',
   details:
     'Agents call it with palyra.wasm.run. It reaches what is granted here and nothing else; --grant may be given ' +
-    'several times: now, random, kv, emit, http=HOST:PORT, secret=NAME (used by name on requests to such a host, when it ' +
-    'is bound to it, and never seen), env=NAME=VALUE, files=/PATH (what is in files beside it, to read), scratch=/PATH ' +
-    '(to write, gone when the call ends). Limits only lower those of [wasm_runtime].',
+    'several times: now, random, kv, emit, http=HOST:PORT, secret=NAME (used on requests to such a host, never seen), ' +
+    'env=NAME=VALUE, files=/PATH (what is in files beside it, to read), scratch=/PATH (to write, gone when the call ends). ' +
+    'Limits only lower those of [wasm_runtime].',
   arguments: [
     { name: 'NAME', summary: 'What agents call it by', isRequired: true },
     { name: 'FILE', summary: 'The module, as a compiler made it', isRequired: true },
