@@ -61,7 +61,7 @@ export async function startReaper({ graceMs = GRACE_MS }: ReaperOptions = {}): P
   await chmod(directory, 0o711);
   process.env['TMPDIR'] = directory;
 
-  const left = () => mark.marked().filter((entry) => !before.has(identity(entry)));
+  const left = () => bornSince(before, mark.marked());
   const reaper: Reaper = {
     directory,
     async finish() {
@@ -80,6 +80,17 @@ export async function startReaper({ graceMs = GRACE_MS }: ReaperOptions = {}): P
   };
   active = reaper;
   return reaper;
+}
+
+/** What was there belongs to the whole file, such as a palyrad of `beforeAll`; so does what it starts during a test. */
+function bornSince(before: ReadonlySet<string>, processes: readonly ProcessEntry[]): ProcessEntry[] {
+  const shared = new Set(processes.filter((entry) => before.has(identity(entry))).map(({ pid }) => pid));
+  let known: number;
+  do {
+    known = shared.size;
+    for (const { pid, parentPid } of processes) if (shared.has(parentPid)) shared.add(pid);
+  } while (shared.size > known);
+  return processes.filter(({ pid }) => !shared.has(pid));
 }
 
 /** As a fixture: `const test = withReaper(base);` then every test made with it is watched. */
