@@ -95,6 +95,9 @@ async function isMaskedInWhatAHostSaysBack(): Promise<void> {
   await place.house.answer({ scope: 'session' });
   expect(bodyOf(given(await reading))).toBe('Bearer [secret:token]');
   expect(place.seen).toEqual([`${BOUND} GET /last -`]);
+  // Nor in two halves, neither of which is a secret that anybody knows.
+  const half = given(await place.call('reader', { url: url(BOUND, '/last'), headers: { range: 'bytes=0-15' } }));
+  expect([half, place.seen]).toEqual([{ message: expect.stringContaining('part of the secret') }, []]);
 }
 
 /** A redirect is the answer: nobody follows it, with the secret or without. */

@@ -71,6 +71,7 @@ test('whoever edits a source runs the edit', async () => {
 
 test('root that is about to become the user of a service runs nothing from a cache', async () => {
   expect(await runs('daemon', '--service-user', 'palyra')).toBe('source');
+  expect(await runs('daemon', '--service-user=palyra')).toBe('source');
 });
 
 describe('not run is a bundle', () => {

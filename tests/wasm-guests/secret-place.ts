@@ -90,7 +90,7 @@ const teller = (name: 'secret_use' | 'http_request'): GuestText => ({
 export interface SecretPlace extends AsyncDisposable {
   readonly house: NetworkHouse;
   readonly port: number;
-  /** Requests that came: host, method, path, and each header that could be the secret's. */
+  /** Requests that came: host, method, path, each header that could be the secret's, and whether its answer may be packed. */
   readonly seen: string[];
   /** What the vault was asked, and for which names. */
   readonly asked: CredentialQuestion[];
@@ -113,7 +113,8 @@ export async function openSecretPlace(): Promise<SecretPlace> {
     const { url = '', headers, method } = got;
     const { authorization = '-' } = headers;
     const beside = ['authorization_', 'x-written', 'x-mine'].flatMap((name) => headers[name] ?? []);
-    seen.push([headers.host?.split(':')[0], method, url, authorization, ...beside].join(' '));
+    const packs = authorization === '-' || headers['accept-encoding'] === 'identity' ? [] : ['packed'];
+    seen.push([headers.host?.split(':')[0], method, url, authorization, ...beside, ...packs].join(' '));
     const secret = authorization.replace(/^Bearer /, '');
     if (url === '/away') {
       const location = `https://${OTHER}:${portOf()}/landed?key=${encodeURIComponent(secret)}`;

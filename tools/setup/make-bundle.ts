@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { globSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown';
 import {
@@ -26,13 +26,17 @@ const GENERATIONS = 8;
 /** A file that is no older than this could be written again without a change of its time. */
 const DOUBTFUL_MS = 2000;
 
+/** The clock of file systems goes in steps, and is that much behind ours. */
+const CLOCK_STEP_MS = 20;
+
 /** Throws what the bundler throws. What a generation holds is there before its manifest is. */
 export async function makeBundle(root: string): Promise<MadeBundle> {
   const begun = Date.now();
   const bundles = join(root, BUNDLES);
   makePrivate(bundles);
-  const digests = new Map<string, string>();
-  const chunks = await bundle(root, rememberedAndPlaced(root, digests));
+  const modules = new Map<string, string>();
+  const manifests = installedIn(root);
+  const chunks = await bundle(root, rememberedAndPlaced(root, { modules, manifests }));
   const generation = generationAfter(join(bundles, BUNDLE_MANIFEST));
   writeGeneration(join(bundles, generation), chunks);
   writeManifest(bundles, {
@@ -40,10 +44,10 @@ export async function makeBundle(root: string): Promise<MadeBundle> {
     maker: makerOf(root),
     generation,
     programs: Object.fromEntries(BUNDLED_PROGRAMS.map((program) => [program, `${bundledName(program)}.js`])),
-    inputs: inputsOf(root, digests, begun - DOUBTFUL_MS),
+    inputs: inputsOf(root, new Map([...modules, ...manifests]), begun),
   });
   const bytes = chunks.reduce((sum, { code }) => sum + code.length, 0);
-  return { files: chunks.length, modules: digests.size, bytes };
+  return { files: chunks.length, modules: modules.size, bytes };
 }
 
 /** What decides how a bundle comes out, beside its inputs. */
@@ -52,11 +56,11 @@ export function makerOf(root: string): string {
   return digestOf([...own, join(root, 'node_modules/rolldown/package.json')].map((path) => readFileSync(path)));
 }
 
-/** SECURITY: T-40 — what somebody else could write to is not taken over, it is made anew. */
-function makePrivate(directory: string): void {
+/** SECURITY: T-40 — what somebody else could write to, or a link to elsewhere, is not taken over, it is made anew. */
+export function makePrivate(directory: string): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const { uid, mode } = statSync(directory);
-  if (uid === process.geteuid?.() && (mode & 0o077) === 0) return;
+  const stat = lstatSync(directory);
+  if (stat.isDirectory() && stat.uid === process.geteuid?.() && (stat.mode & 0o077) === 0) return;
   rmSync(directory, { recursive: true });
   mkdirSync(directory, { mode: 0o700 });
 }
@@ -84,37 +88,43 @@ async function bundle(root: string, plugin: Plugin): Promise<readonly OutputChun
   }
 }
 
+/** npm's own list: a package that is put in front of another changes no other file that was read. */
+export function installedIn(root: string): Map<string, string> {
+  const lists = globSync('node_modules/.package-lock.json', { cwd: root });
+  return new Map(lists.map((path) => [path, fileDigest(root, path)]));
+}
+
+interface ReadFiles {
+  readonly modules: Map<string, string>;
+  /** They say which file a package's name leads to. */
+  readonly manifests: Map<string, string>;
+}
+
 /** Notes what was read of each module, and lets it know where it is from. */
-function rememberedAndPlaced(root: string, digests: Map<string, string>): Plugin {
+function rememberedAndPlaced(root: string, { modules, manifests }: ReadFiles): Plugin {
   return {
     name: 'palyra-places',
     transform(code, id) {
       // What the bundler adds of its own is in no file.
       if (!id.startsWith(`${root}/`)) return undefined;
       const path = relative(root, id);
-      digests.set(path, digestOf([code]));
+      modules.set(path, digestOf([code]));
+      const manifest = manifestAbove(root, path);
+      if (!manifests.has(manifest)) manifests.set(manifest, fileDigest(root, manifest));
       return code.includes('import.meta') ? { code: keepPlaces(code, path), map: null } : undefined;
     },
   };
 }
 
-function inputsOf(root: string, digests: ReadonlyMap<string, string>, doubtfulFrom: number): BundleInput[] {
-  const modules = [...digests].map(([path, sha256]) => inputOf(root, path, { sha256, doubtfulFrom }));
-  // They say which file a package's name leads to.
-  const manifests = new Set([...digests.keys()].map((path) => manifestAbove(root, path)));
-  const resolved = [...manifests].map((path) =>
-    inputOf(root, path, { sha256: digestOf([readFileSync(join(root, path))]), doubtfulFrom }),
-  );
-  return [...modules, ...resolved];
-}
-
-function inputOf(
-  root: string,
-  path: string,
-  { sha256, doubtfulFrom }: { readonly sha256: string; readonly doubtfulFrom: number },
-): BundleInput {
-  const { size, mtimeMs } = statSync(join(root, path));
-  return mtimeMs < doubtfulFrom ? [path, size, mtimeMs] : [path, size, mtimeMs, sha256];
+/** Each file that was read since `begun`, with the digest of what was read of it. */
+export function inputsOf(root: string, read: ReadonlyMap<string, string>, begun: number): BundleInput[] {
+  return [...read].map(([path, sha256]) => {
+    const { size, mtimeMs, ctimeMs } = statSync(join(root, path));
+    // An old file that is moved to this place meanwhile keeps its time, but nobody sets that of its change.
+    const isSure =
+      mtimeMs < begun - DOUBTFUL_MS && (ctimeMs < begun - CLOCK_STEP_MS || fileDigest(root, path) === sha256);
+    return isSure ? [path, size, mtimeMs] : [path, size, mtimeMs, sha256];
+  });
 }
 
 const manifestsKnown = new Map<string, string>();
@@ -152,6 +162,10 @@ function writeManifest(bundles: string, manifest: BundleManifest): void {
   writeFileSync(unfinished, JSON.stringify(manifest), { mode: 0o600 });
   // At once: nobody reads half of it.
   renameSync(unfinished, join(bundles, BUNDLE_MANIFEST));
+}
+
+function fileDigest(root: string, path: string): string {
+  return digestOf([readFileSync(join(root, path))]);
 }
 
 function digestOf(parts: Iterable<string | Uint8Array>): string {

@@ -10,6 +10,8 @@ test('what is told is what is understood, wherever it stands', () => {
       fc.pre(daemon !== owner);
       const service = { daemon, owner, state: '/var/lib/palyra' };
       expect(parseServiceArguments([...more, ...serviceArguments(service)])).toEqual(service);
+      const joined = [`--service-user=${daemon}`, `--for=${owner}`, '--state=/var/lib/palyra'];
+      expect(parseServiceArguments([...more, ...joined])).toEqual(service);
     }),
   );
 });
@@ -25,6 +27,8 @@ test.each([
   ['--service-user palyra --for palyra --state /x', 'palyrad and the owner of the workspaces have to be two users.'],
   ['--service-user palyra --for ada --state x', '--state needs an absolute path.'],
   ['--service-user palyra --for ada', '--state needs an absolute path.'],
+  ['--service-user=palyra', '--for needs the name of an account.'],
+  ['--service-user= --for=ada --state=/x', '--service-user needs the name of an account.'],
 ])('%s is refused', (line, message) => {
   const parse = () => parseServiceArguments(line.split(' '));
   expect(parse).toThrow(expect.objectContaining({ code: 'config.invalid_value', message }));

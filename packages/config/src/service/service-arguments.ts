@@ -19,7 +19,12 @@ export function serviceArguments(service: ServiceArguments): readonly string[] {
 
 /** Undefined when nothing of a service is said. Throws `config.invalid_value` when it is said by half. */
 export function parseServiceArguments(argv: readonly string[]): ServiceArguments | undefined {
-  const valueAfter = (flag: string) => (argv.includes(flag) ? (argv[argv.indexOf(flag) + 1] ?? '') : undefined);
+  // SECURITY: T-42 — in both ways to write it: one that is not seen here leaves a palyrad that stays root.
+  const valueAfter = (flag: string) => {
+    const at = argv.findIndex((each) => each === flag || each.startsWith(`${flag}=`));
+    if (at < 0) return undefined;
+    return argv[at] === flag ? (argv[at + 1] ?? '') : argv[at]?.slice(flag.length + 1);
+  };
   const [daemon, owner, state] = [valueAfter(FLAGS.daemon), valueAfter(FLAGS.owner), valueAfter(FLAGS.state)];
   if (daemon === undefined && owner === undefined && state === undefined) return undefined;
   return checked({ daemon: daemon ?? '', owner: owner ?? '', state: state ?? '' });

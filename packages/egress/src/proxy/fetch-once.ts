@@ -73,6 +73,10 @@ const CHANGED = new Set([
   'trailer',
 ]);
 
+/**
+ * SECURITY: T-24 — with a secret on it nothing is asked for packed: what packs well beside a secret that is said back is like it,
+ * and how many bytes came is counted where whoever asked may learn of it.
+ */
 async function sendRequest({ line, attempt, target, path, hop, credentials }: OneFetch): Promise<void> {
   const replaced = new Set([...OURS, ...credentials.map(([name]) => name.toLowerCase())]);
   const given = hop.headers.filter(([name]) => !replaced.has(name.toLowerCase()));
@@ -81,7 +85,7 @@ async function sendRequest({ line, attempt, target, path, hop, credentials }: On
     `${hop.method} ${path} HTTP/1.1`,
     `host: ${hostHeader(target)}`,
     ...[...given, ...credentials].map(([name, value]) => `${name}: ${value}`),
-    'accept-encoding: gzip, deflate, br, zstd',
+    `accept-encoding: ${credentials.length > 0 ? 'identity' : 'gzip, deflate, br, zstd'}`,
     ...(hasBody ? [`content-length: ${hop.body.length}`] : []),
     'connection: close',
   ];

@@ -169,6 +169,15 @@ test('line breaks, indentation and wide characters within a secret do not save i
   expect(Buffer.from(redactor.redactBytes(Buffer.from(`a${long}`, 'utf16le'))).toString()).toBe('a\0[secret:KEY]\0');
 });
 
+test.each([
+  ['Gson', 'ab+c/d\\u003d\\u003d'],
+  ['Handlebars', 'ab+c/d&#x3D;&#x3D;'],
+  ['Mustache', 'ab+c&#x2F;d&#x3D;&#x3D;'],
+  ['Razor', 'ab&#x2B;c/d=='],
+])('a key in base64 is hidden as %s writes it into an answer', (_, written) => {
+  expect(redactorWith({ KEY: 'k9Zq07ab+c/d==' }).maskHeld(`<p>k9Zq07${written}</p>`)).toBe('<p>[secret:KEY]</p>');
+});
+
 test('secrets that overlap become one mask with both names; one inside another is not named', () => {
   const redactor = redactorWith({ A: 'alpha-1234-omega', B: 'omega-5678-sigma', IN: '1234-omega' });
   expect(redactor.redactText('x alpha-1234-omega-5678-sigma y')).toBe('x [secret:A,B] y');

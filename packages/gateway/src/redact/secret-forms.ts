@@ -92,6 +92,8 @@ function jsonForms(text: string): string[] {
     ascii.replaceAll('/', '\\/'),
     // Go and many web frameworks; .NET escapes more, with capitals.
     ascii.replace(/[<>&]/g, unicodeEscape),
+    // Gson.
+    ascii.replace(/[<>&=']/g, unicodeEscape),
     ascii.replace(/[<>&'+`]|\\"/g, (found) => unicodeEscape(found.slice(-1)).toUpperCase().replace('\\U', '\\u')),
   ];
   const twice = [plain, ascii].map((form) => JSON.stringify(form).slice(1, -1));
@@ -106,7 +108,13 @@ function markupForms(text: string): string[] {
   const named = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   const quoted = named.replaceAll('"', '&quot;');
   const quotes = ['&#39;', '&#x27;', '&apos;'].map((quote) => quoted.replaceAll("'", quote));
-  return [named, quoted, ...quotes, named.replaceAll('"', '&#34;').replaceAll("'", '&#39;')];
+  return [named, quoted, ...quotes, named.replaceAll('"', '&#34;').replaceAll("'", '&#39;'), ...templateForms(quoted)];
+}
+
+/** Handlebars, Mustache and Razor: of keys in base64 they write the plus, the slash or the padding as numbers. */
+function templateForms(quoted: string): string[] {
+  const numbered = (signs: RegExp) => quoted.replace(signs, (sign) => `&#x${hexOf(sign).toUpperCase()};`);
+  return [numbered(/['`=]/g), numbered(/['`=/]/g), numbered(/['+]/g)];
 }
 
 function percentForms(raw: ByteText): ByteText[] {

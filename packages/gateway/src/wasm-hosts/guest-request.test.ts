@@ -24,6 +24,7 @@ test.each([
   [['AUTHORIZATION'], expect.stringContaining('header that the secret is in')],
   [['x_api-KEY'], expect.stringContaining('header that the secret is in')],
   [['Range'], expect.stringContaining('part of the secret')],
+  [['Request_Range'], expect.stringContaining('part of the secret')],
   [['accept', 'x-api-keys', 'if-none-match'], undefined],
   [[], undefined],
 ] as const)('with headers %j a secret goes out, or does not', (written, why) => {

@@ -35,13 +35,21 @@ function isRecordOfTexts(value: JsonValue): value is Readonly<Record<string, str
 }
 
 /** Why a request does not go out with a secret on it that is in these headers; undefined: it does. */
-export function whyNotWithSecret({ headers = {} }: GuestRequest, own: readonly string[]): string | undefined {
-  const written = Object.keys(headers).map(folded);
+export function whyNotWithSecret(request: GuestRequest, own: readonly string[]): string | undefined {
+  const written = namesIn(request);
   // SECURITY: T-24 — the guest neither replaces the secret nor stands beside it. A server may read `_` in a name as `-`.
   if (own.map(folded).some((name) => written.includes(name))) return 'It writes a header that the secret is in.';
-  // SECURITY: T-24 — half of a secret is not recognised: an answer is looked through whole, and not cut as the guest likes.
-  if (written.includes('range')) return 'It asks for a part of an answer, which could be a part of the secret.';
-  return undefined;
+  return whyNotInParts(request);
+}
+
+/** SECURITY: T-24 — half of a secret is not recognised: an answer is looked through whole, and not cut as the guest likes. */
+export function whyNotInParts(request: GuestRequest): string | undefined {
+  const asksForPart = namesIn(request).some((name) => name === 'range' || name === 'request-range');
+  return asksForPart ? 'It asks for a part of an answer, which could be a part of the secret.' : undefined;
+}
+
+function namesIn({ headers = {} }: GuestRequest): readonly string[] {
+  return Object.keys(headers).map(folded);
 }
 
 function folded(name: string): string {

@@ -85,6 +85,28 @@ test('what stands in the header is masked as well, also where it is not the valu
   expect(Buffer.from(echoed).toString()).toBe('[secret:key]');
 });
 
+test('nor does it count as masked because another secret is a part of it', async () => {
+  const { secrets, redactor } = lender(() => inHeader(VALUE, 'id=4n0ther-held-secret; signature=n0t-the-v4lue'));
+  redactor.hold('other', new Secret('4n0ther-held-secret'));
+  expect(await secrets.lend('key', BOUND)).toBeDefined();
+  expect(redactor.maskHeld('id=4n0ther-held-secret; signature=n0t-the-v4lue')).not.toContain('n0t-the-v4lue');
+  const basic = `Basic ${Buffer.from(`ada:${VALUE}`).toString('base64')}`;
+  const encoded = lender(() => inHeader(VALUE, basic));
+  expect(await encoded.secrets.lend('key', BOUND)).toBeDefined();
+  expect(encoded.redactor.maskHeld(basic)).toBe('[secret:key]');
+});
+
+test('which hosts have been sent one is known, whoever sent it', async () => {
+  const { secrets } = lender(() => inHeader(VALUE));
+  const lent = await secrets.lend('key', BOUND);
+  expect(secrets.wasSentTo(BOUND)).toBe(false);
+  await lent?.credential(BOUND);
+  expect([
+    secrets.wasSentTo({ ...BOUND, port: 80, scheme: 'http' }),
+    secrets.wasSentTo({ ...BOUND, host: 'a.b' }),
+  ]).toEqual([true, false]);
+});
+
 test.each([
   ['nobody can mask the value', () => inHeader('4711'), 'guessable'],
   ['nobody can mask the header', () => inHeader(VALUE, 'abc'), 'guessable'],

@@ -16,6 +16,8 @@ export interface GuestSecrets {
    * granted, is not there, is not bound to that host, or cannot be masked. Does not throw.
    */
   lend(name: string, target: Target): Promise<LentSecret | undefined>;
+  /** Whether that host has been sent any, by whatever call: it may say it again, also to those who ask without one. */
+  wasSentTo(target: Target): boolean;
 }
 
 export interface LentSecret {
@@ -29,16 +31,18 @@ export type WasmSecrets = (call: CredentialedCall, granted: readonly string[]) =
 
 export interface WasmSecretsDeps {
   readonly bind: BindCredentials;
-  readonly redactor: Pick<Redactor, 'hold' | 'maskHeldBytes'>;
+  readonly redactor: Pick<Redactor, 'hold'>;
   readonly record: RecordSecretUse;
   readonly logger: Pick<Logger, 'warn'>;
 }
 
 /** SECURITY: T-24, T-28 — a secret goes from here to the proxy, and on to the host that it is bound to; never to a WASM host. */
 export function createWasmSecrets(deps: WasmSecretsDeps): WasmSecrets {
+  const sentTo = new Set<string>();
   return (call, granted) => {
     let asked: Promise<Partial<CallCredentials>> | undefined;
     return {
+      wasSentTo: ({ host }) => sentTo.has(host),
       async lend(name, target) {
         // SECURITY: T-27 — nobody is even asked for what was not granted.
         if (!granted.includes(name)) return undefined;
@@ -49,9 +53,12 @@ export function createWasmSecrets(deps: WasmSecretsDeps): WasmSecrets {
           if (secret === undefined || binding === undefined || Object.keys(binding.headers).length === 0)
             return undefined;
           // SECURITY: T-24 — masked before it is used, or not used: nobody could take it out of an answer.
-          const why = maskFirst(name, [secret.value, ...sentAs(binding)], deps);
+          const why = maskFirst(name, { value: secret.value, sent: sentAs(binding) }, deps);
           if (why !== undefined) throw new NotMasked(why);
-          return lent(call, { name, target, binding }, deps);
+          return lent({ target, binding }, async () => {
+            await deps.record({ call, secret: name, target: placeOf(target) });
+            sentTo.add(target.host);
+          });
         } catch (error) {
           // Without the error: it is from where secrets are, and this one may not be masked yet.
           const why = error instanceof NotMasked ? error.message : describeError(error).code;
@@ -72,31 +79,38 @@ function sentAs({ headers }: CredentialBinding): readonly Secret<Uint8Array>[] {
 
 type Held = Parameters<Redactor['hold']>[1];
 
-/** Why not, in a word. What is masked already as a part, or under another name, needs no place of its own. */
-function maskFirst(name: string, values: readonly Held[], { redactor }: WasmSecretsDeps): string | undefined {
-  for (const [at, value] of values.entries()) {
-    const bytes = Buffer.from(reveal<string | Uint8Array>(value));
-    const isMasked = at > 0 && !bytes.equals(redactor.maskHeldBytes(bytes));
-    const held = isMasked ? undefined : redactor.hold(name, value);
-    if (held?.kind === 'refused') return held.why;
+interface ToMask {
+  readonly value: Held;
+  readonly sent: readonly Held[];
+}
+
+/** Why not, in a word. What is the secret with a word beside it needs no place of its own; a signature or an encoding does. */
+function maskFirst(name: string, { value, sent }: ToMask, { redactor }: WasmSecretsDeps): string | undefined {
+  const own = bytesOf(value);
+  for (const each of [value, ...sent.filter((header) => !bytesOf(header).includes(own))]) {
+    const held = redactor.hold(name, each);
+    if (held.kind === 'refused') return held.why;
   }
   return undefined;
 }
 
+function bytesOf(value: Held): Buffer {
+  return Buffer.from(reveal<string | Uint8Array>(value));
+}
+
 interface Lending {
-  readonly name: string;
   readonly target: Target;
   readonly binding: CredentialBinding;
 }
 
-function lent(call: CredentialedCall, { name, target, binding }: Lending, { record }: WasmSecretsDeps): LentSecret {
+function lent({ target, binding }: Lending, record: () => Promise<void>): LentSecret {
   return {
     headers: Object.keys(binding.headers),
     async credential(reached) {
       // SECURITY: T-24 — for this target: not for another one that the proxy says it has reached.
       if (placeOf(reached) !== placeOf(target)) throw new Error('It was lent for another host.');
       // SECURITY: T-32 — on record before it leaves palyrad, and when the host is decided and reached.
-      await record({ call, secret: name, target: placeOf(target) });
+      await record();
       return binding;
     },
   };

@@ -16,7 +16,7 @@ import { egressCall } from '../connections/call-network.ts';
 import { nameNetwork } from '../connections/named-network.ts';
 import type { OperatorNetwork } from '../connections/operator-network.ts';
 import type { Redactor } from '../redact/create-redactor.ts';
-import { readRequest, whyNotWithSecret } from './guest-request.ts';
+import { readRequest, whyNotInParts, whyNotWithSecret } from './guest-request.ts';
 import type { GuestSecrets } from './guest-secrets.ts';
 import { refused } from './wasm-keys.ts';
 
@@ -68,6 +68,10 @@ export function createWasmFetch({ egress, network, redactor }: WasmFetchDeps): W
         const request = readRequest(written);
         if (typeof request === 'string') return refused(request);
         if (named.kind === 'malformed') return refused(named.message);
+        const target = targetOf(request.url);
+        // SECURITY: T-24 — what a host was told it may say to whoever asks: whole, so that it is found in there.
+        const why = target !== undefined && secrets?.wasSentTo(target) === true ? whyNotInParts(request) : undefined;
+        if (why !== undefined) return refused(why);
         return send({ ...request, signal });
       },
       async useSecret({ secret: name, ...written }, signal) {
