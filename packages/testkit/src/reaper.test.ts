@@ -1,4 +1,5 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -78,6 +79,25 @@ describe('the reaper', () => {
     await reaper.finish();
     expect(older.exitCode).toBeNull();
     expect(listProcesses().map(({ pid }) => pid)).toContain(older.pid);
+  });
+
+  test('leaves alone what such a one starts meanwhile, and not what the test itself does', async () => {
+    const older = spawn('/bin/sh', ['-c', 'read line; /bin/sleep 4245 & echo $!; wait'], {
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    onTestFinished(() => {
+      older.kill('SIGKILL');
+    });
+    reaper = await startReaper({ graceMs: 50 });
+    older.stdin.write('now\n');
+    const [answer] = (await once(older.stdout, 'data')) as [Buffer];
+    const started = Number(answer.toString());
+    onTestFinished(() => {
+      process.kill(started, 'SIGKILL');
+    });
+    const own = spawn('/bin/sleep', ['4246'], { stdio: 'ignore' });
+    expect((await leftBehind(reaper)).processes).toEqual([{ pid: own.pid, command: '/bin/sleep 4246' }]);
+    expect(listProcesses().map(({ pid }) => pid)).toContain(started);
   });
 
   test('refuses to watch two tests of one process at once', async () => {
