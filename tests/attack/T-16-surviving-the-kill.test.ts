@@ -76,7 +76,7 @@ describeBothWays((place) => {
       const ended = await place().daemon.run(python(STRAY, 'ends', mark), profile(place()));
       expect([ended.kind, ended.detail, ended.stdout]).toEqual(['completed', '0', 'ready\n']);
       expect(processesWith(mark)).toEqual([]);
-      expect(cgroupsOf(place().daemon.launcherPid)).toEqual([]);
+      await until('its cgroups are gone', () => cgroupsOf(place().daemon.launcherPid).length === 0);
     },
   );
 
@@ -88,7 +88,7 @@ describeBothWays((place) => {
     started.cancel();
     expect((await started.ended).kind).toBe('cancelled');
     expect(processesWith(mark)).toEqual([]);
-    expect(cgroupsOf(place().daemon.launcherPid)).toEqual([]);
+    await until('its cgroups are gone', () => cgroupsOf(place().daemon.launcherPid).length === 0);
   });
 
   test.each(TIERS)('Tier %s: a shell that traps every signal and forks on is cancelled', async (_, profile) => {
@@ -106,7 +106,7 @@ describeBothWays((place) => {
     const ended = await place().daemon.run(python(STRAY, 'waits', mark), profile(place(), { limits: { wallMs: 400 } }));
     expect([ended.kind, ended.detail]).toEqual(['timed_out', 'wall']);
     expect(processesWith(mark)).toEqual([]);
-    expect(cgroupsOf(place().daemon.launcherPid)).toEqual([]);
+    await until('its cgroups are gone', () => cgroupsOf(place().daemon.launcherPid).length === 0);
   });
 
   test('kill -9 of the daemon ends everything, and leaves nothing', async () => {

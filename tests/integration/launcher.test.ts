@@ -28,6 +28,13 @@ function childrenOf(pid: number): readonly string[] {
     .filter((stat) => stat.slice(stat.lastIndexOf(')')).split(' ')[2] === String(pid));
 }
 
+/** When the end is told, everything that was started is dead and reaped; only its keeper has yet to end. */
+async function expectNobodyLeft(launcherPid: number): Promise<void> {
+  expect(childrenOf(launcherPid).filter((stat) => !stat.includes('(palyra-launcher)'))).toEqual([]);
+  expect(childrenOf(launcherPid).flatMap((keeper) => childrenOf(Number.parseInt(keeper, 10)))).toEqual([]);
+  await until(() => childrenOf(launcherPid).length === 0);
+}
+
 function readTextOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -261,7 +268,7 @@ test('a job can be killed before its facts, before its word and while it runs, a
   await running.untilOutput('up');
   running.kill();
   expect(await running.ended).toMatchObject({ report: { reason: 'cancelled', started: true } });
-  expect(childrenOf(launcher.about.pid)).toEqual([]);
+  await expectNobodyLeft(launcher.about.pid);
 });
 
 test('orphans and zombies of a tool are gone when it has ended', async () => {
@@ -270,7 +277,7 @@ test('orphans and zombies of a tool are gone when it has ended', async () => {
   const job = launch(launcher, shell(script));
   expect(await job.ended).toMatchObject(ENDED_BY_ITSELF);
   expect(existsSync(`/proc/${job.output('stderr').toString().trim()}`)).toBe(false);
-  expect(childrenOf(launcher.about.pid)).toEqual([]);
+  await expectNobodyLeft(launcher.about.pid);
 });
 
 test('256 jobs run at once, and the next one is refused until one has ended', { timeout: 120_000 }, async () => {
@@ -281,7 +288,7 @@ test('256 jobs run at once, and the next one is refused until one has ended', { 
   for (const job of jobs) job.kill();
   for (const job of jobs) expect(await job.ended).toMatchObject({ report: { reason: 'cancelled' } });
   expect(await launch(launcher, barePlan(['/bin/true'])).ended).toMatchObject(ENDED_BY_ITSELF);
-  expect(childrenOf(launcher.about.pid)).toEqual([]);
+  await expectNobodyLeft(launcher.about.pid);
 });
 
 test('what cannot be started says why, and only that job fails', async () => {

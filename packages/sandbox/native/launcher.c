@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -175,6 +176,14 @@ static void take_descriptors(void) {
   if (files.rlim_cur < OUR_OWN + MAX_JOBS * PER_JOB) take_places(((int)files.rlim_cur - OUR_OWN) / PER_JOB);
 }
 
+/* SECURITY: T-19 — larger buffers are not wiped but given back, each of them. Left to itself, the allocator takes the first that
+ * is freed for a reason to keep the next ones, with what was in them. */
+static void give_back_large_buffers(void) {
+#ifdef M_MMAP_THRESHOLD
+  mallopt(M_MMAP_THRESHOLD, MAX_STAGE);
+#endif
+}
+
 /* In a copy of us that others may look into: only what its own request says stays. */
 static void forget_others(void) {
   wipe_frames();
@@ -188,6 +197,7 @@ static const char *protect_ourselves(void) {
   struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   take_descriptors();
+  give_back_large_buffers();
   signal(SIGPIPE, SIG_IGN);
   /* Ctrl-C in palyrad's terminal is palyrad's affair: it will tell us, or be gone. */
   setsid();

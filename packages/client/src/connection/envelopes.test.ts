@@ -13,7 +13,7 @@ test('however the bytes are cut, the messages are the same', () => {
       for (const cut of [...cuts, bytes.length]) {
         for (const { flags, data } of reader.take(bytes.subarray(at, at + cut))) {
           expect(flags).toBe(0);
-          read.push(new Uint8Array(data));
+          read.push(data);
         }
         at += cut;
       }

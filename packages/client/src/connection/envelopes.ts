@@ -45,7 +45,9 @@ export function createEnvelopeReader(most: number): EnvelopeReader {
         }
         const from = at + HEAD_BYTES;
         at = from + length;
-        found.push({ flags: bytes[from - HEAD_BYTES] ?? 0, data: bytes.subarray(from, at) });
+        // Not as a Buffer, whose `slice` and `toString` are others: what a message holds is given to users as it is here.
+        const data = new Uint8Array(bytes.buffer, bytes.byteOffset + from, length);
+        found.push({ flags: bytes[from - HEAD_BYTES] ?? 0, data });
       }
       pieces = at === held ? [] : [bytes.subarray(at)];
       held -= at;

@@ -39,30 +39,50 @@ export async function* exchangeMessages<Method extends DescMethodBiDiStreaming>(
   { method, requests, signal }: Exchange<Method>,
   { baseUrl, httpClient, headers, most }: ExchangeDeps,
 ): AsyncGenerator<readonly MessageShape<Method['output']>[], void, undefined> {
-  const { status, header, body } = await httpClient({
-    url: createMethodUrl(baseUrl, method),
-    method: 'POST',
-    header: requestHeader(method.methodKind, true, undefined, headers, true),
-    body: encoded(requests, method.input),
-    signal,
-  });
-  validateResponse(method.methodKind, true, status, header);
-  const reader = createEnvelopeReader(most);
-  for await (const chunk of body) {
-    const messages: MessageShape<Method['output']>[] = [];
-    let end: Uint8Array | undefined;
-    for (const { flags, data } of reader.take(chunk)) {
-      if (end !== undefined || (flags !== 0 && flags !== endStreamFlag)) throw malformed();
-      if (flags === endStreamFlag) end = data;
-      else messages.push(decoded<Method['output']>(method.output, data));
+  const stop = new AbortController();
+  let body: AsyncIterable<Uint8Array> | undefined;
+  try {
+    const answer = await httpClient({
+      url: createMethodUrl(baseUrl, method),
+      method: 'POST',
+      header: requestHeader(method.methodKind, true, undefined, headers, true),
+      body: encoded(requests, method.input),
+      signal: AbortSignal.any([signal, stop.signal]),
+    });
+    body = answer.body;
+    validateResponse(method.methodKind, true, answer.status, answer.header);
+    const reader = createEnvelopeReader(most);
+    for await (const chunk of body) {
+      const messages: MessageShape<Method['output']>[] = [];
+      let end: Uint8Array | undefined;
+      for (const { flags, data } of reader.take(chunk)) {
+        if (end !== undefined || (flags !== 0 && flags !== endStreamFlag)) throw malformed();
+        if (flags === endStreamFlag) end = data;
+        else messages.push(decoded<Method['output']>(method.output, data));
+      }
+      if (messages.length > 0) yield messages;
+      if (end === undefined) continue;
+      const { error } = endStreamFromJson(end);
+      if (error !== undefined) throw error;
+      return;
     }
-    if (messages.length > 0) yield messages;
-    if (end === undefined) continue;
-    const { error } = endStreamFromJson(end);
-    if (error !== undefined) throw error;
-    return;
+    throw new ConnectError('The stream broke off.', Code.Aborted);
+  } catch (error) {
+    stop.abort();
+    throw error;
+  } finally {
+    if (body !== undefined) void readOut(body);
   }
-  throw new ConnectError('The stream broke off.', Code.Aborted);
+}
+
+/** To its end, for nobody: the library has no way to leave a body, and one that is not read out keeps its stream open. */
+async function readOut(body: AsyncIterable<Uint8Array>): Promise<void> {
+  const rest = body[Symbol.asyncIterator]();
+  try {
+    while ((await rest.next()).done !== true);
+  } catch {
+    // Hung up: that is an end, too.
+  }
 }
 
 function decoded<Output extends DescMessage>(desc: Output, data: Uint8Array): MessageShape<Output> {

@@ -183,6 +183,8 @@ const BY_ID: Readonly<Record<string, { readonly columns: string; readonly number
 function* layById(t: ColumnTypes): Generator<string> {
   // PostgreSQL has no columns that are computed when they are read.
   const kept = t.strictByKey === '' ? 'stored' : 'virtual';
+  // Another node may still append: what it commits between the copy and the end of the old table would go with that.
+  if (t.strictByKey === '') yield `lock table ${Object.keys(BY_ID).join(', ')} in access exclusive mode`;
   for (const [table, { columns, number }] of Object.entries(BY_ID)) {
     const told = (name: string, how: string) => `${name} ${t.integer} generated always as (${how}) ${kept}`;
     yield `create table ${table}_by_id (
