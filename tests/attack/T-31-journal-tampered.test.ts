@@ -91,6 +91,23 @@ describe('an edited field of an entry is found', () => {
   });
 });
 
+test.each([
+  ['an entry', 'journal_entries', 5, { code: 'entry_missing', seq: 5 }],
+  ['the last checkpoint', 'journal_checkpoints', 18, { code: 'tail_unsigned', seq: 17 }],
+])('a schema in which %s shows another number is found', async (_what, table, shown, found) => {
+  const edit = (db: DatabaseSync) => {
+    db.enableDefensive(false);
+    db.exec('pragma writable_schema = on');
+    const number = 'id & 1099511627775';
+    db.prepare('update sqlite_schema set sql = replace(sql, ?, ?) where name = ?').run(
+      number,
+      `case ${number} when ${shown} then 3 else ${number} end`,
+      table,
+    );
+  };
+  expect(await afterwards(edit)).toEqual(found);
+});
+
 function shift(db: DatabaseSync, from: number, by: number): void {
   db.exec(`update journal_entries set id = -(id + ${by}) where log = 1 and seq >= ${from}`);
   db.exec('update journal_entries set id = -id where id < 0');

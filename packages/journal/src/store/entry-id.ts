@@ -39,6 +39,13 @@ export function firstOf(log: number): number {
   return log * 2 ** NUMBER_BITS;
 }
 
-/** The columns that people and queries ask for are what the id says, and cannot say anything else. */
+/**
+ * A condition: the columns that people and queries ask for say what the id says. Both databases see to it; whoever edits
+ * the schema itself can have them say anything.
+ */
+export function isTold(number: 'seq' | 'size'): RawBuilder<SqlBool> {
+  return sql`log = (${sql.raw(LOG_OF_ID)}) and ${sql.ref(number)} = (${sql.raw(NUMBER_OF_ID)})`;
+}
+
 export const LOG_OF_ID: string = `id >> ${NUMBER_BITS}`;
 export const NUMBER_OF_ID: string = `id & ${MOST_ENTRIES}`;
