@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type ReadQueries, StorageError } from '@palyra/storage';
 import { isTold, LEAST_ID, numberIn, within } from './store/entry-id.ts';
 import type { EntryColumns, JournalSchema } from './store/journal-schema.ts';
@@ -29,6 +30,8 @@ export async function* readPages(
       coming = next === undefined ? undefined : readPage(read, { ...options, ...next });
       // Thrown when its turn comes; until then it is nobody's.
       coming?.catch(() => undefined);
+      // Until its question is on the way: else the reader would wait for as long as this thread works on what is here.
+      if (coming !== undefined) await setImmediate();
       yield records;
     }
     if (options.hasStray) yield [unreadable(Number.POSITIVE_INFINITY)];
