@@ -1,7 +1,17 @@
 // T-40, T-42: palyra and palyrad run what the set-up bundled in .cache: code that somebody else on the machine put there, or could
 // write to, runs with the operator's authority; and so does an old bundle, in which what was since repaired is still broken.
 import { execFile } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -37,11 +47,16 @@ beforeEach(() => {
     writeFileSync(inside(`.cache/bundled/0/${name}.js`), "console.log('bundle');\n", { mode: 0o600 });
   }
   for (const [app, name] of Object.entries(APPS)) {
-    writeFileSync(inside(`apps/${app}/src/${name}.ts`), "console.log('source' as string);\n");
+    const source = inside(`apps/${app}/src/${name}.ts`);
+    writeFileSync(source, "console.log('source' as string);\n");
+    // Of a moment that can be told from now: of a newer one, the set-up writes down the digest too.
+    utimesSync(source, LONG_AGO, LONG_AGO);
   }
   writeManifest();
 });
 afterEach(() => vi.restoreAllMocks());
+
+const LONG_AGO = 1_700_000_000;
 
 function close(): void {
   for (const directory of ['.cache/bundled', '.cache/bundled/0']) chmodSync(inside(directory), 0o700);
