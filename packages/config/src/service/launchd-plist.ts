@@ -1,5 +1,5 @@
 import { shellWord } from '../shell-word.ts';
-import { serviceArguments } from './service-arguments.ts';
+import { programArguments, serviceArguments } from './service-arguments.ts';
 import { serviceLayout } from './service-layout.ts';
 import type { ServicePrint, ServiceQuestion } from './service-print.ts';
 
@@ -13,7 +13,7 @@ export function launchdPlist({ paths, user }: ServiceQuestion): ServicePrint {
   const path = `/Library/LaunchDaemons/${LABEL}.plist`;
   return {
     path,
-    text: plistText({ argv: [paths.node, '--disable-sigusr1', paths.program], home, daemon: user.daemon }),
+    text: plistText({ argv: programArguments(paths), home, daemon: user.daemon }),
     commands: [
       `sysadminctl -addUser ${user.daemon} -shell /usr/bin/false -home /var/empty`,
       `install -d -o ${user.daemon} -m 700 ${shellWord(home)}`,

@@ -52,3 +52,9 @@ function invalid(message: string): ConfigError {
     fix: 'Say all of it: --service-user palyra --for ada --state /var/lib/palyra.',
   });
 }
+
+/** Of a checkout the sources run, and find each other by this; else they would take what was once compiled, or nothing. */
+export function programArguments({ node, program }: { readonly node: string; readonly program: string }): string[] {
+  const sources = program.endsWith('.ts') ? ['--conditions=palyra-source'] : [];
+  return [node, '--disable-sigusr1', ...sources, program];
+}

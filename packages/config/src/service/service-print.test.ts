@@ -125,6 +125,14 @@ test('the launchd plist', () => {
   `);
 });
 
+test('of a checkout it runs the sources, and not what was once compiled', () => {
+  const paths = { ...QUESTION.paths, program: '/src/palyra/apps/daemon/src/main.ts' };
+  expect(/^ExecStart=.*$/m.exec(servicePrint({ ...QUESTION, paths }).text)?.[0]).toBe(
+    'ExecStart=/usr/bin/node --disable-sigusr1 --conditions=palyra-source /src/palyra/apps/daemon/src/main.ts --service-user palyra --for ada --state /var/lib/palyra',
+  );
+  expect(servicePrint({ ...QUESTION, platform: 'darwin', paths }).text).toContain('--conditions=palyra-source');
+});
+
 test('nothing in a path is more than a path', () => {
   const program = '/opt/100% of "it"\\$HOME/palyrad.js';
   const { text } = servicePrint({ ...QUESTION, paths: { ...QUESTION.paths, program } });

@@ -1,5 +1,5 @@
 import { ConfigError } from '../config-error.ts';
-import { serviceArguments } from './service-arguments.ts';
+import { programArguments, serviceArguments } from './service-arguments.ts';
 import { serviceLayout } from './service-layout.ts';
 import type { ServicePrint, ServiceQuestion } from './service-print.ts';
 
@@ -12,7 +12,7 @@ const CAPABILITIES = 'CAP_SETUID CAP_SETGID CAP_CHOWN CAP_SYS_ADMIN CAP_SYS_PTRA
 export function systemdUnit({ paths, user }: ServiceQuestion): ServicePrint {
   const { state } = serviceLayout(paths.state);
   const told = serviceArguments({ ...user, state });
-  const command = [paths.node, '--disable-sigusr1', paths.program, ...told].map(word).join(' ');
+  const command = [...programArguments(paths), ...told].map(word).join(' ');
   const path = '/etc/systemd/system/palyrad.service';
   return {
     path,
