@@ -33,7 +33,8 @@ test('missing: the form in which it is installed says no', async () => {
 });
 
 test('killed while a human is asked: the form in which it is installed says no', async () => {
-  const command = `${agent.hook.join(' ')} --patience 60 & echo $!; wait $! || exit 2`;
+  // A shell gives what runs beside it nothing to read, and then the hook has ended by itself.
+  const command = `exec 3<&0; ${agent.hook.join(' ')} --patience 60 <&3 & echo $!; wait $! || exit 2`;
   const shell = spawn('/bin/sh', ['-c', command], { stdio: ['pipe', 'pipe', 'ignore'] });
   shell.stdin.end(JSON.stringify(agent.event('PreToolUse', 'Teleport', {})));
   const [pid] = (await once(shell.stdout.setEncoding('utf8'), 'data')) as [string];
