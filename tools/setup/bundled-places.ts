@@ -11,6 +11,7 @@ export const BUNDLED_PROGRAMS: readonly string[] = [
   'packages/gateway/src/wasm-hosts/keep-key-program.ts',
   'packages/journal/src/store/journal-program.ts',
   'packages/policy/src/compile-thread.ts',
+  'packages/storage/src/sqlite/emptier-thread.ts',
   'packages/storage/src/sqlite/reader-thread.ts',
   'packages/storage/src/sqlite/writer-thread.ts',
   'packages/wasm/src/instrument-thread.ts',

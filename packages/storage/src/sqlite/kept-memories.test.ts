@@ -33,7 +33,11 @@ async function makeWriter() {
     (program) => [program.name, { program, settings: undefined }] as unknown as [string, LoadedProgram],
   );
   const writer = createWriter({
-    open: () => ({ ...openForWriting(options), requireInPlace: () => undefined }),
+    open: () => ({
+      ...openForWriting(options),
+      requireInPlace: () => undefined,
+      log: { look: () => undefined },
+    }),
     programs: new Map(loaded),
     build: sqliteBuilder(),
     origin: 'me',

@@ -55,7 +55,15 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
   const { writer, reader } = await startBoth(
     startThread<WriterRequest, WriterResult>({
       entry,
-      data: { path, lockTimeoutMs, migrations, programs, origin, sent } satisfies WriterThreadData,
+      data: {
+        path,
+        lockTimeoutMs,
+        migrations,
+        programs,
+        origin,
+        emptier: emptierEntry().href,
+        sent,
+      } satisfies WriterThreadData,
       maxWaiting: MAX_WAITING,
       lost: 'storage.outcome_unknown',
       events,
@@ -99,6 +107,10 @@ function writerThread(asked: readonly ProgramModule[]): Pick<SqliteOptions, 'pro
 
 function readerThread(): URL {
   return bundledThread(entryUrl(import.meta.url, './reader-thread')).entry;
+}
+
+function emptierEntry(): URL {
+  return bundledThread(entryUrl(import.meta.url, './emptier-thread')).entry;
 }
 
 /** Readers are short: whoever keeps the log from being cut is soon done. */

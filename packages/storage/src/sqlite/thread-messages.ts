@@ -12,8 +12,17 @@ export interface WriterThreadData {
   readonly migrations: readonly RenderedMigration[] | undefined;
   readonly programs: readonly ProgramModule[];
   readonly origin: string;
+  /** Where the thread that empties the write-ahead log begins, when there is something to empty. */
+  readonly emptier: string;
   /** How many messages were sent to the thread: it looks here, where looking keeps nobody from sending. */
   readonly sent: Int32Array<SharedArrayBuffer>;
+}
+
+export interface EmptierThreadData {
+  readonly path: string;
+  readonly lockTimeoutMs: number;
+  /** One word: see `EMPTIER`. */
+  readonly state: Int32Array<SharedArrayBuffer>;
 }
 
 export interface ReaderThreadData {

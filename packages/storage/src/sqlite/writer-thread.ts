@@ -5,6 +5,7 @@ import { openBell } from './bell.ts';
 import type { UnitResult } from './commit-batch.ts';
 import { openForWriting } from './connection.ts';
 import { sqliteBuilder } from './dialect.ts';
+import { createLogEmptier, emptierThread } from './empty-log.ts';
 import { createPlaceCheck, requireFile } from './files-in-place.ts';
 import { migrate } from './migrate.ts';
 import { ringSeldom } from './ring-seldom.ts';
@@ -53,10 +54,13 @@ function openAgain(): WriterConnection {
   requireFile(data.path);
   const connection = openForWriting(data);
   const place = createPlaceCheck(data.path);
+  const log = createLogEmptier({ connection, startHelper: emptierThread(data) });
   return {
     ...connection,
+    log,
     requireInPlace: place.requireInPlace,
     close() {
+      log.close();
       place.close();
       connection.close();
     },
@@ -122,7 +126,7 @@ function commitAndAnswer(writer: Writer, requests: readonly Request<WriterReques
     body.kind === 'unit' ? toAnswer(id, inOrder.next().value) : { ...cutLog(writer), id },
   );
   send({ kind: 'answers', answers, ...(sealed.length > 0 ? { notifications: sealed } : {}) });
-  writer.tellOthers();
+  writer.tidyUp();
 }
 
 function toAnswer(id: number, result: UnitResult | undefined): Answer<WriterResult> {

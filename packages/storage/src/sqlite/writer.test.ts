@@ -30,6 +30,7 @@ async function failingDisk() {
         return connection.query(sql, parameters);
       },
       requireInPlace: () => undefined,
+      log: { look: () => undefined },
     };
   };
   const bell = openBell(options.path);

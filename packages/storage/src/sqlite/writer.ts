@@ -4,14 +4,18 @@ import type { CommitUnit } from '../unit.ts';
 import type { Bell } from './bell.ts';
 import { type BatchResult, commitBatch } from './commit-batch.ts';
 import type { Connection } from './connection.ts';
+import type { LogEmptier } from './empty-log.ts';
 import { createKeptMemories, type KeptMemories } from './kept-memories.ts';
 import { needsReopening, sqliteFault } from './sqlite-error.ts';
 
 export interface Writer {
   /** Never throws: a fault is every unit's answer. */
   commit(units: readonly CommitUnit[]): BatchResult;
-  /** Rings for what was committed since, when those who asked have their answers: they are in more of a hurry. */
-  tellOthers(): void;
+  /**
+   * When those who asked have their answers, for they are in more of a hurry: rings for what was committed since, and has
+   * the write-ahead log emptied when it is full.
+   */
+  tidyUp(): void;
   /** Empties the write-ahead log into the database and cuts it. Throws `StorageError`; `storage.locked` while others read. */
   cutLog(): void;
   close(): void;
@@ -28,6 +32,7 @@ export interface WriterDeps extends UnitPrograms {
 export interface WriterConnection extends Connection {
   /** Throws `storage.unavailable` when what is written now would be found by nobody. */
   requireInPlace(): void;
+  readonly log: Pick<LogEmptier, 'look'>;
 }
 
 /** Other processes look at least every few hundred milliseconds, so this is hours of ordinary use. */
@@ -74,9 +79,10 @@ export function createWriter({ open, bell, ...context }: WriterDeps): Writer {
         return { units: units.map(() => ({ error: fault })), sealed: [] };
       }
     },
-    tellOthers() {
+    tidyUp() {
       if (hasNews) bell.ring();
       hasNews = false;
+      current?.connection.log.look();
     },
     cutLog() {
       current ??= reopen();

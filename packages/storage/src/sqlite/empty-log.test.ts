@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import { createTemporaryHome } from '@palyra/testkit';
+import { expect, onTestFinished, test } from 'vitest';
+import { openForWriting } from './connection.ts';
+import { createLogEmptier, EMPTIER } from './empty-log.ts';
+
+const PAGES = 4000;
+
+interface Asked {
+  state: Int32Array<SharedArrayBuffer>;
+  died(): void;
+}
+
+/** A real database, and a helper that does nothing until it is told to have done it. */
+async function place() {
+  const home = await createTemporaryHome();
+  const connection = openForWriting({ path: join(home.path, 'x.db'), lockTimeoutMs: 100 });
+  connection.database.exec('create table pages (bytes blob)');
+  const asked: Asked[] = [];
+  let stopped = 0;
+  const emptier = createLogEmptier({
+    connection,
+    startHelper: (state, died) => ({ ask: () => asked.push({ state, died }), stop: () => (stopped += 1) }),
+  });
+  onTestFinished(async () => {
+    connection.close();
+    await home[Symbol.asyncDispose]();
+  });
+  const write = (pages: number) => {
+    connection.query('insert into pages values (zeroblob(?))', [pages * 4096]);
+    // Every sixteenth time it looks whether the log is full.
+    for (let look = 0; look < 16; look += 1) emptier.look();
+  };
+  const log = () => {
+    const [row] = connection.query('pragma wal_checkpoint(noop)', []).rows;
+    return { pages: Number(row?.['log']), left: Number(row?.['log']) - Number(row?.['checkpointed']) };
+  };
+  return { connection, emptier, asked, write, log, stopped: () => stopped };
+}
+
+test('a log that is not full is left alone', async () => {
+  const { asked, write } = await place();
+  write(PAGES - 100);
+  expect(asked).toEqual([]);
+});
+
+test('a full one is emptied by the helper, once; what came meanwhile is brought over, and it begins anew', async () => {
+  const { connection, asked, write, log } = await place();
+  write(PAGES);
+  write(10);
+  expect(asked).toHaveLength(1);
+  const other = openForWriting({ path: connection.database.location() ?? '', lockTimeoutMs: 100 });
+  other.query('pragma wal_checkpoint(passive)', []);
+  other.close();
+  connection.query('insert into pages values (zeroblob(?))', [5 * 4096]);
+  expect(log().left).toBeGreaterThan(0);
+  Atomics.store(asked[0]?.state as Int32Array, 0, EMPTIER.done);
+  write(1);
+  expect(log().left).toBe(0);
+  write(1);
+  expect(log().pages).toBeLessThan(10);
+  expect(asked).toHaveLength(1);
+});
+
+test.each(['failed', 'died'] as const)('a helper that %s leaves the work to the writer', async (how) => {
+  const { asked, write, log } = await place();
+  write(PAGES);
+  if (how === 'died') asked[0]?.died();
+  else Atomics.store(asked[0]?.state as Int32Array, 0, EMPTIER.failed);
+  write(1);
+  expect(log().left).toBe(0);
+});
+
+test('closing waits for what is under way', async () => {
+  const { emptier, asked, write, stopped } = await place();
+  write(PAGES);
+  Atomics.store(asked[0]?.state as Int32Array, 0, EMPTIER.done);
+  emptier.close();
+  expect(stopped()).toBe(1);
+});

@@ -1,0 +1,100 @@
+import { Worker } from 'node:worker_threads';
+import type { Connection } from './connection.ts';
+import type { EmptierThreadData, WriterThreadData } from './thread-messages.ts';
+
+/** 16 MiB, which is read in a few hundredths of a second after a crash. */
+const LOG_PAGES = 4000;
+
+/** Brings what is in the write-ahead log into the database, so that the log can be written from its beginning again. */
+export interface LogEmptier {
+  /** After commits, when those who asked for them have their answers. Never throws: what is not done now is done later. */
+  look(): void;
+  /** Waits for what is under way. */
+  close(): void;
+}
+
+export interface LogEmptierDeps {
+  readonly connection: Pick<Connection, 'query'>;
+  /** It says in the shared word when it is done; `died` is told when it never will be. */
+  startHelper(state: EmptierThreadData['state'], died: () => void): EmptierHelper;
+}
+
+export interface EmptierHelper {
+  ask(): void;
+  stop(): void;
+}
+
+/** What the shared word says. Only the one who may act changes it, so there is no race for it. */
+export const EMPTIER = { idle: 0, asked: 1, done: 2, failed: 3 } as const;
+
+const COMMITS_BETWEEN_LOOKS = 16;
+const LONGEST_PASS_MS = 10_000;
+
+/**
+ * Thousands of pages go from the log into the database, and a flush of them: several hundredths of a second, for which one
+ * commit in some hundreds would wait, and all behind it. A thread of its own does that while commits go on. What they add
+ * meanwhile is a few pages, and brought over here, for SQLite begins the log anew only where nothing of it is left to bring.
+ */
+export function createLogEmptier({ connection, startHelper }: LogEmptierDeps): LogEmptier {
+  const state = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  let helper: EmptierHelper | undefined;
+  let commits = 0;
+
+  const isFull = () => {
+    const { log = 0, checkpointed = 0 } = (connection.query('pragma wal_checkpoint(noop)', []).rows[0] ?? {}) as {
+      readonly log?: number;
+      readonly checkpointed?: number;
+    };
+    return log - checkpointed >= LOG_PAGES;
+  };
+  const bringOver = () => void connection.query('pragma wal_checkpoint(passive)', []);
+  const ask = () => {
+    helper ??= startHelper(state, () => {
+      helper = undefined;
+      Atomics.compareExchange(state, 0, EMPTIER.asked, EMPTIER.failed);
+    });
+    Atomics.store(state, 0, EMPTIER.asked);
+    helper.ask();
+  };
+
+  return {
+    look() {
+      try {
+        const now = Atomics.load(state, 0);
+        if (now === EMPTIER.asked) return;
+        if (now !== EMPTIER.idle) {
+          Atomics.store(state, 0, EMPTIER.idle);
+          bringOver();
+          return;
+        }
+        commits += 1;
+        if (commits % COMMITS_BETWEEN_LOOKS === 0 && isFull()) ask();
+      } catch {
+        // The database refused, or no thread could be started: the next commit finds the log as full as this one.
+      }
+    },
+    close() {
+      Atomics.wait(state, 0, EMPTIER.asked, LONGEST_PASS_MS);
+      helper?.stop();
+    },
+  };
+}
+
+export function emptierThread({
+  emptier,
+  path,
+  lockTimeoutMs,
+}: Pick<WriterThreadData, 'emptier' | 'path' | 'lockTimeoutMs'>): LogEmptierDeps['startHelper'] {
+  return (state, died) => {
+    const workerData = { path, lockTimeoutMs, state } satisfies EmptierThreadData;
+    const worker = new Worker(new URL(emptier), { workerData });
+    // Whatever it dies of, nothing is lost: its work is done here then.
+    worker.on('error', () => undefined);
+    worker.on('exit', died);
+    worker.unref();
+    return {
+      ask: () => worker.postMessage('empty'),
+      stop: () => void worker.terminate(),
+    };
+  };
+}
