@@ -60,6 +60,7 @@ void on_start(uint32_t id, const uint8_t *payload, size_t length) {
     release_request(&request);
     return;
   }
+  open_counters(job);
   job->phase = JOB_PREPARING;
   job->is_later = request.is_later;
   job->wall_us = request.wall_ms * 1000;
