@@ -18,8 +18,7 @@
 #include "texts.h"
 #include "word.h"
 
-/* One letter and a sentence: read by the launcher, shown to a person. */
-static _Noreturn void give_up(int socket, const char *what) {
+_Noreturn void give_up(int socket, const char *what) {
   char message[256];
   int length = snprintf(message, sizeof message, "E%s: %s", what, strerror(errno));
   if (write_all(socket, message, (size_t)length) != 0) _exit(126);

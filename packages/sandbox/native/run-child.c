@@ -14,8 +14,7 @@
 
 #include "become-tool.h"
 #include "landlock-rules.h"
-#include "pass-data.h"
-#include "stage-root.h"
+#include "lay-out-box.h"
 #include "staged-mounts.h"
 #include "texts.h"
 
@@ -23,13 +22,6 @@
 #define RULESET_FD 6
 #define FIRST_PASSING_FD 200
 #define MOST_PLACED 8
-
-static _Noreturn void fail(int stage, const char *what) {
-  char message[256];
-  int length = snprintf(message, sizeof message, "E%s: %s", what, strerror(errno));
-  (void)!write(stage, message, (size_t)length);
-  _exit(126);
-}
 
 /* In version 1 by `tasks`: one thread that moves itself needs no lock of the whole machine, and a move by `cgroup.procs`
  * waits 5 to 10 ms for one. Version 2 has no such file. */
@@ -44,17 +36,17 @@ static int join_cgroup(const char *directory) {
 
 static void join_cgroups(const struct request *request, int stage) {
   for (int at = 0; at < request->cgroup_count; at += 1) {
-    if (join_cgroup(request->cgroups[at]) != 0) fail(stage, "the cgroup cannot be joined");
+    if (join_cgroup(request->cgroups[at]) != 0) give_up(stage, "the cgroup cannot be joined");
   }
 }
 
 /* SECURITY: T-42 — before bubblewrap, which would only rename: a uid inside a namespace is what it is outside. */
 static void take_identity(const struct request *request, int stage) {
   if (!request->has_identity) return;
-  if (setgroups(0, NULL) != 0) fail(stage, "groups cannot be dropped");
-  if (setresgid(request->gid, request->gid, request->gid) != 0) fail(stage, "the group cannot be taken");
-  if (setresuid(request->uid, request->uid, request->uid) != 0) fail(stage, "the user cannot be taken");
-  if (setuid(0) == 0 || setgid(0) == 0) fail(stage, "root could be had back");
+  if (setgroups(0, NULL) != 0) give_up(stage, "groups cannot be dropped");
+  if (setresgid(request->gid, request->gid, request->gid) != 0) give_up(stage, "the group cannot be taken");
+  if (setresuid(request->uid, request->uid, request->uid) != 0) give_up(stage, "the user cannot be taken");
+  if (setuid(0) == 0 || setgid(0) == 0) give_up(stage, "root could be had back");
 }
 
 /* First out of the way of one another, then to where they belong. */
@@ -88,7 +80,7 @@ static void place_all(const struct request *request, const struct host *host, co
     const int program[2] = {host->own_program, STAGE_PROGRAM};
     memcpy(moves[count++], program, sizeof program);
   }
-  if (place_descriptors((const int (*)[2])moves, count) != 0) fail(p->child_stage, "descriptors cannot be placed");
+  if (place_descriptors((const int (*)[2])moves, count) != 0) give_up(p->child_stage, "descriptors cannot be placed");
 }
 
 /* A program begins with the signals of the one that executes it ignored that were ignored there: of ours it is this one. */
@@ -110,32 +102,7 @@ static void keep_filter(const struct request *request) {
 static void load_filter(const struct request *request) {
   unsigned short length = (unsigned short)(request->filter_length / sizeof filter_program[0]);
   struct sock_fprog filter = {.len = length, .filter = filter_program};
-  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) fail(STAGE_SOCKET, "the filter could not be loaded");
-}
-
-/* The arguments that are left of a layout, or all of them, and what they name by descriptor. */
-static char *const *pass_all(const struct request *request, const struct layout *layout) {
-  if (pass_data(request, layout) != 0) fail(STAGE_SOCKET, "data cannot be passed on");
-  return layout == NULL ? request->wrapper : layout->left;
-}
-
-/* The arguments for bubblewrap. What it would do by name, and look up in the table of all mounts after each, is done by
- * descriptor, with the rights that it would have had; whether it came out as planned is measured in either case. */
-static char *const *lay_out_box(const struct request *request, const struct host *host, int has_own_mounts) {
-  static struct layout layout;
-  int is_ours = host->can_stage_root && read_layout(request, &layout);
-  if (!is_ours) return pass_all(request, NULL);
-  if (!has_own_mounts || host->is_root) {
-    host->forget_others();
-    prctl(PR_SET_DUMPABLE, 1);
-    const char *fault = own_mounts(0);
-    /* A new user namespace may clear it, too. */
-    if (fault == NULL && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fault = "privileges cannot be given up";
-    if (fault != NULL) fail(STAGE_SOCKET, fault);
-  }
-  int staged = stage_root(&layout);
-  if (staged < 0) fail(STAGE_SOCKET, "the sandbox's root cannot be put together");
-  return pass_all(request, staged == 0 ? NULL : &layout);
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0) give_up(STAGE_SOCKET, "the filter could not be loaded");
 }
 
 _Noreturn void run_child(const struct request *request, const struct host *host, const struct prepared *p) {
@@ -152,20 +119,20 @@ _Noreturn void run_child(const struct request *request, const struct host *host,
     fault = own_mounts(host->is_root);
   }
   if (fault == NULL && request->staged_count > 0) fault = stage_mounts(request, p->idmap);
-  if (fault != NULL) fail(p->child_stage, fault);
+  if (fault != NULL) give_up(p->child_stage, fault);
   place_all(request, host, p);
   take_identity(request, STAGE_SOCKET);
   /* After the change of user, which clears it. */
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fail(STAGE_SOCKET, "privileges cannot be given up");
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up(STAGE_SOCKET, "privileges cannot be given up");
   char *const *wrapper = request->wrapper_count > 0 ? lay_out_box(request, host, needs_mounts) : NULL;
   if (wrapper != NULL) {
     /* SECURITY: T-19 — no environment: bubblewrap runs outside the sandbox, and LD_PRELOAD would too. */
     static char *const nothing[] = {NULL};
-    if (chdir("/") != 0) fail(STAGE_SOCKET, "the root directory cannot be entered");
+    if (chdir("/") != 0) give_up(STAGE_SOCKET, "the root directory cannot be entered");
     execve(wrapper[0], wrapper, nothing);
-    fail(STAGE_SOCKET, "the sandbox program cannot be executed");
+    give_up(STAGE_SOCKET, "the sandbox program cannot be executed");
   }
-  if (p->ruleset >= 0 && landlock_enter(RULESET_FD) != 0) fail(STAGE_SOCKET, "Landlock could not be entered");
+  if (p->ruleset >= 0 && landlock_enter(RULESET_FD) != 0) give_up(STAGE_SOCKET, "Landlock could not be entered");
   if (request->filter != NULL) load_filter(request);
   /* SECURITY: T-40 — the launcher must be able to look at us from outside, and then others with our uid are too. */
   host->forget_others();
