@@ -84,7 +84,11 @@ test.skipIf(process.getuid?.() !== 0)(
       const limits = { ...profile.limits, processes: 3 };
       for (let at = 0; at < 20; at += 1) {
         const ran = await sandbox.run({ argv: ['/bin/true'] }, { ...profile, limits });
-        expect(ran).toMatchObject({ kind: 'completed', exitCode: 0, facts: { cgroup: { limits: { 'pids.max': '3' } } } });
+        expect(ran).toMatchObject({
+          kind: 'completed',
+          exitCode: 0,
+          facts: { cgroup: { limits: { 'pids.max': '3' } } },
+        });
       }
     } finally {
       await sandbox.close();

@@ -1,7 +1,7 @@
 import { assemble, type BpfInstruction } from './assemble.ts';
 import type { ArgumentTest } from './call-rules.ts';
 import { describeSeccomp, type SeccompOptions, type SeccompRule } from './describe-seccomp.ts';
-import { type NumberRule, numberTree, stretchesOf, verdictKey } from './number-tree.ts';
+import { type NumberRule, numberTree, stretchesOf, testsOf, verdictKey } from './number-tree.ts';
 import { RET_ALLOW, refusalValue } from './refusals.ts';
 
 /**
@@ -77,7 +77,7 @@ function refuseFirst(rule: SeccompRule, next: string): readonly BpfInstruction[]
 /** Of the calls of one stretch: the first rule whose arguments are these refuses, and what is left is allowed. */
 function verdict(rules: readonly NumberRule[], name: string): readonly BpfInstruction[] {
   const last = rules.at(-1);
-  const isAlwaysRefused = last !== undefined && (last.kind === 'numbers' || last.when.length === 0);
+  const isAlwaysRefused = last !== undefined && testsOf(last).length === 0;
   return [
     { kind: 'label', name },
     ...rules.flatMap((rule, index) => refuseMatching(rule, `${name} ${index}`)),
@@ -87,9 +87,8 @@ function verdict(rules: readonly NumberRule[], name: string): readonly BpfInstru
 
 function refuseMatching(rule: NumberRule, name: string): readonly BpfInstruction[] {
   const next = `${name}: next`;
-  const when = rule.kind === 'calls' ? rule.when : [];
   return [
-    ...when.flatMap((test, index) => argumentTest(test, `${name}: argument ${index}`, next)),
+    ...testsOf(rule).flatMap((test, index) => argumentTest(test, `${name}: argument ${index}`, next)),
     { kind: 'return', value: refusalValue(rule.action) },
     { kind: 'label', name: next },
   ];

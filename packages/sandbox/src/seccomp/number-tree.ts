@@ -1,4 +1,5 @@
 import type { BpfInstruction } from './assemble.ts';
+import type { ArgumentTest } from './call-rules.ts';
 import type { SeccompRule } from './describe-seccomp.ts';
 
 /** A rule that asks for the number of the call, and perhaps for its arguments. */
@@ -14,7 +15,7 @@ export interface Stretch {
 export function stretchesOf(rules: readonly NumberRule[]): readonly Stretch[] {
   const starts = new Set([0, ...rules.flatMap(edgesOf).filter((edge) => edge <= HIGHEST)]);
   const stretches = [...starts]
-    .sort((one, other) => one - other)
+    .toSorted((one, other) => one - other)
     .map(
       (first): Stretch => ({ first, rules: upToTheFirstThatAlwaysHolds(rules.filter((rule) => names(rule, first))) }),
     );
@@ -25,9 +26,7 @@ export function stretchesOf(rules: readonly NumberRule[]): readonly Stretch[] {
 
 /** The same for stretches that end in the same, whatever the reason. */
 export function verdictKey({ rules }: Stretch): string {
-  return rules
-    .map((rule) => (isUnconditional(rule) ? rule.action : `${rule.action} ${JSON.stringify(rule.when)}`))
-    .join(', ');
+  return rules.map((rule) => [rule.action, ...testsOf(rule).map((test) => JSON.stringify(test))].join(' ')).join(', ');
 }
 
 /**
@@ -68,11 +67,12 @@ function names(rule: NumberRule, number: number): boolean {
   return rule.calls.some((call) => call.number === number);
 }
 
-function isUnconditional(rule: NumberRule): rule is NumberRule & { readonly when?: readonly [] } {
-  return rule.kind === 'numbers' || rule.when.length === 0;
+/** All must hold; none is always. */
+export function testsOf(rule: NumberRule): readonly ArgumentTest[] {
+  return rule.kind === 'calls' ? rule.when : [];
 }
 
 function upToTheFirstThatAlwaysHolds(rules: readonly NumberRule[]): readonly NumberRule[] {
-  const last = rules.findIndex(isUnconditional);
+  const last = rules.findIndex((rule) => testsOf(rule).length === 0);
   return last < 0 ? rules : rules.slice(0, last + 1);
 }
