@@ -78,7 +78,10 @@ test.skipIf(process.getuid?.() !== 0)(
   'a sandbox that may hold as many processes as it takes to begin begins every time [needs: root]',
   async () => {
     using workspace = makeWorkspace();
-    const sandbox = await createSandbox({ operator: PLACES, logger: { error: () => {} }, pool: 'off' });
+    // What runs is noted there, and the workspace is the sandbox's own.
+    const palyraHome = mkdtempSync(join(tmpdir(), 'palyra-root-home-'));
+    const operator = { ...PLACES, palyraHome };
+    const sandbox = await createSandbox({ operator, logger: { error: () => {} }, pool: 'off' });
     try {
       const profile = sandboxProfile(workspace.root, {});
       const limits = { ...profile.limits, processes: 3 };
@@ -92,6 +95,7 @@ test.skipIf(process.getuid?.() !== 0)(
       }
     } finally {
       await sandbox.close();
+      rmSync(palyraHome, { recursive: true });
     }
   },
 );
