@@ -11,8 +11,8 @@ import { type Ended, launcherIn, startDaemon } from './sandbox-daemon.ts';
 import { describeBothWays, describeOrdinary, type Place, sh, tierB, tierC } from './sandboxed.ts';
 
 /**
- * What a bubblewrap of an attacker, of another version or with a fault may do to its arguments; the root that it is told to
- * take was put together by the launcher, at /sys.
+ * What a bubblewrap of an attacker, of another version or with a fault may do to its arguments, those that it is to read from a
+ * descriptor among them; the root that it is told to take was put together by the launcher, at /sys.
  */
 const UNFAITHFUL: readonly (readonly [string, string])[] = [
   ['ignores the filter', "drop('--seccomp', 1)"],
@@ -30,12 +30,15 @@ const UNFAITHFUL: readonly (readonly [string, string])[] = [
   ['shows the real /tmp', "add('--bind', '/tmp', '/tmp')"],
   ['leaves out a mask', "drop_bind('/proc/sys')"],
   ['makes a tmpfs without a size', "add('--tmpfs', '/dev/shm')"],
+  ['is told no options', "args[:] = args[args.index('/proc/self/fd/5'):]"],
   ['is no sandbox at all', "os.execv('/proc/self/fd/5', ['/proc/self/fd/5', 'stage'])"],
 ];
 
 const WRAPPER = (change: string) => `#!/usr/bin/python3
 import os, sys
 args = sys.argv[1:]
+if args[0] == '--args':
+  with os.fdopen(int(args[1]), 'rb') as options: args[0:2] = options.read().decode().split('\\0')[:-1]
 def drop(name, values):
   while name in args:
     at = args.index(name)

@@ -18,8 +18,7 @@
 #include "texts.h"
 #include "word.h"
 
-/* One letter and a sentence: read by the launcher, shown to a person. */
-static _Noreturn void give_up(int socket, const char *what) {
+_Noreturn void give_up(int socket, const char *what) {
   char message[256];
   int length = snprintf(message, sizeof message, "E%s: %s", what, strerror(errno));
   if (write_all(socket, message, (size_t)length) != 0) _exit(126);
@@ -52,7 +51,7 @@ static void take_terminal(int socket) {
 /* With the first bytes go the listener of a tool with a way out, first, and descriptors of the writable tmpfs: through these the
  * launcher sees whether they are full, also when the sandbox is gone. They give no access to anything.
  * SECURITY: T-22, T-19 — nothing of the listener stays: who had it inside could take what is meant for the gate. */
-static int send_first(int socket, const void *bytes, size_t length, const struct request *request) {
+static ssize_t send_first(int socket, const void *bytes, size_t length, const struct request *request) {
   char control[CMSG_SPACE((1 + MAX_TMPFS) * sizeof(int))];
   struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
   struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
@@ -74,7 +73,7 @@ static int send_first(int socket, const void *bytes, size_t length, const struct
   }
   ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
   for (int at = 0; at < count; at += 1) close(fds[at]);
-  return sent == (ssize_t)length ? 0 : -1;
+  return sent;
 }
 
 /* SECURITY: T-14 — which file or directory is there, not what it is called: a way that was swapped leads to another. */
@@ -91,6 +90,8 @@ static void append_bound(struct buffer *facts, const char *path) {
 
 static void tell_facts(const struct request *request, int socket, int isolated) {
   struct buffer facts = {0};
+  uint8_t header[5] = {'F'};
+  append(&facts, header, sizeof header);
   append_file(&facts, FACT_INSIDE, "status", "/proc/self/status");
   append_file(&facts, FACT_INSIDE, "limits", "/proc/self/limits");
   append_namespaces(&facts, FACT_INSIDE, "/proc/self/ns");
@@ -101,10 +102,11 @@ static void tell_facts(const struct request *request, int socket, int isolated) 
     append_file(&facts, FACT_INSIDE, "net/dev", "/proc/self/net/dev");
   }
   for (int at = 0; at < request->bound_count; at += 1) append_bound(&facts, request->bound[at]);
-  uint8_t header[5] = {'F'};
-  write_u32(header + 1, (uint32_t)facts.length);
   if (facts.failed) give_up(socket, "there is no memory for the facts");
-  if (send_first(socket, header, sizeof header, request) != 0 || write_all(socket, facts.bytes, facts.length) != 0) _exit(126);
+  write_u32(facts.bytes + 1, (uint32_t)(facts.length - sizeof header));
+  /* All at once: each message would wake the launcher. */
+  ssize_t sent = send_first(socket, facts.bytes, facts.length, request);
+  if (sent <= 0 || write_all(socket, facts.bytes + sent, facts.length - (size_t)sent) != 0) _exit(126);
   release(&facts);
 }
 

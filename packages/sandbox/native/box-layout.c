@@ -161,6 +161,7 @@ int read_layout(const struct request *request, struct layout *layout) {
     if (!read_word(&r, word, words + at)) return 0;
     at += 1 + word->arguments;
   }
+  layout->command = r.left;
   for (; at < request->wrapper_count; at += 1) leave(&r, words[at]);
   leave(&r, NULL);
   return layout->count > 0;

@@ -29,8 +29,9 @@ struct layout {
   /* Names below /dev, which no argument spells out. */
   char names[4096];
   size_t names_length;
-  /* For bubblewrap: what it alone can do, and where it finds the rest. */
+  /* For bubblewrap: what it alone can do, and where it finds the rest. Its program, its options, and the command behind them. */
   char *left[MAX_ARGS + 4];
+  int command; /* where that begins */
 };
 
 /* 1, or 0 when something in them is not understood: then all of it is bubblewrap's. */

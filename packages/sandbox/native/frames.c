@@ -28,6 +28,16 @@ void send_failure(uint32_t job, const char *what, int why) {
   send_frame(FRAME_FAILED, job, text, (size_t)length);
 }
 
+/* SECURITY: T-19 — what is done with is wiped at once, so that behind the length of either buffer there is nothing but zeros. To
+ * wipe all of them in each process that becomes a tool's would copy every page first. */
+static void drop(struct buffer *buffer, size_t done) {
+  size_t left = buffer->length - done;
+  if (done == 0) return;
+  memmove(buffer->bytes, buffer->bytes + done, left);
+  explicit_bzero(buffer->bytes + left, done);
+  buffer->length = left;
+}
+
 size_t unsent_bytes(void) { return outgoing.length; }
 
 int flush_frames(void) {
@@ -39,8 +49,7 @@ int flush_frames(void) {
     if (written < 0) return -1;
     sent += (size_t)written;
   }
-  memmove(outgoing.bytes, outgoing.bytes + sent, outgoing.length - sent);
-  outgoing.length -= sent;
+  drop(&outgoing, sent);
   return 0;
 }
 
@@ -61,16 +70,14 @@ static void take_frames(const struct frame_hearer *hearer) {
     hearer->frame(header[4], id, header + FRAME_HEADER, length);
   }
   heard_from = heard_to = 0;
-  memmove(incoming.bytes, incoming.bytes + at, incoming.length - at);
-  incoming.length -= at;
+  drop(&incoming, at);
   /* A copy of a program was in it: what is kept is copied by every fork. */
   if (incoming.length == 0 && incoming.room > MAX_STAGE) release(&incoming);
 }
 
 static void skip_bytes(void) {
   size_t skipped = skip < incoming.length ? (size_t)skip : incoming.length;
-  memmove(incoming.bytes, incoming.bytes + skipped, incoming.length - skipped);
-  incoming.length -= skipped;
+  drop(&incoming, skipped);
   skip -= skipped;
 }
 
@@ -91,7 +98,7 @@ int hear_frames(const struct frame_hearer *hearer) {
 void wipe_frames(void) {
   if (incoming.bytes != NULL) {
     explicit_bzero(incoming.bytes, heard_from);
-    explicit_bzero(incoming.bytes + heard_to, incoming.room - heard_to);
+    explicit_bzero(incoming.bytes + heard_to, incoming.length - heard_to);
   }
-  if (outgoing.bytes != NULL) explicit_bzero(outgoing.bytes, outgoing.room);
+  if (outgoing.bytes != NULL) explicit_bzero(outgoing.bytes, outgoing.length);
 }

@@ -1,6 +1,7 @@
 #include "job-cgroups.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,25 @@ static char *joined(const char *directory, const char *file) {
   return asprintf(&path, "%s/%s", directory, file) < 0 ? NULL : path;
 }
 
+/* Where there are few descriptors they are kept for what cannot be done without: a file can be opened again. */
+#define MOST_HELD 512
+
+static int held(int fd) {
+  if (fd < MOST_HELD) return fd;
+  close(fd);
+  return -1;
+}
+
+/* As it was opened for writing it is read back, so it says what was written there. -1 with errno; `*fd` is then -1, too. */
+static int set(const char *path, const char *value, int *fd) {
+  int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return -1;
+  int done = write_all(file, value, strlen(value)), why = errno;
+  *fd = held(file);
+  errno = why;
+  return done;
+}
+
 static const char *make_all(const struct request *request, struct job *job) {
   for (int at = 0; at < request->cgroup_count; at += 1) {
     if (mkdir(request->cgroups[at], 0755) != 0) return "a cgroup cannot be made";
@@ -23,9 +43,11 @@ static const char *make_all(const struct request *request, struct job *job) {
     const struct cgroup_file *file = &request->cgroup_files[at];
     char *path = joined(request->cgroups[file->group], file->file);
     if (path == NULL) return "there is no memory for the cgroup";
-    job->cgroup_files[job->cgroup_file_count].path = path;
-    job->cgroup_files[job->cgroup_file_count++].is_setting = file->value != NULL;
-    if (file->value != NULL && write_text(path, file->value) != 0) return "a limit of the cgroup cannot be set";
+    int place = job->cgroup_file_count++;
+    job->cgroup_files[place].path = path;
+    job->cgroup_files[place].is_setting = file->value != NULL;
+    job->cgroup_files[place].fd = -1;
+    if (file->value != NULL && set(path, file->value, &job->cgroup_files[place].fd) != 0) return "a limit of the cgroup cannot be set";
   }
   return NULL;
 }
@@ -39,10 +61,19 @@ const char *make_cgroups(const struct request *request, struct job *job) {
   return fault;
 }
 
+void open_counters(struct job *job) {
+  for (int at = 0; at < job->cgroup_file_count; at += 1) {
+    int *fd = &job->cgroup_files[at].fd;
+    if (!job->cgroup_files[at].is_setting && *fd < 0) *fd = held(open(job->cgroup_files[at].path, O_RDONLY | O_CLOEXEC));
+  }
+}
+
 void append_cgroup_files(const struct job *job, struct buffer *buffer, uint16_t tag, int settings) {
   for (int at = 0; at < job->cgroup_file_count; at += 1) {
     if (job->cgroup_files[at].is_setting && !settings) continue;
-    append_file(buffer, tag, job->cgroup_files[at].path, job->cgroup_files[at].path);
+    const char *path = job->cgroup_files[at].path;
+    if (job->cgroup_files[at].fd >= 0) append_open_file(buffer, tag, path, job->cgroup_files[at].fd);
+    else append_file(buffer, tag, path, path);
   }
 }
 
@@ -73,10 +104,14 @@ static void remove_patiently(const char *directory) {
 }
 
 void remove_cgroups(struct job *job) {
+  while (job->cgroup_file_count > 0) {
+    int last = --job->cgroup_file_count;
+    if (job->cgroup_files[last].fd >= 0) close(job->cgroup_files[last].fd);
+    free(job->cgroup_files[last].path);
+  }
   while (job->cgroup_count > 0) {
     char *directory = job->cgroups[--job->cgroup_count];
     remove_patiently(directory);
     free(directory);
   }
-  while (job->cgroup_file_count > 0) free(job->cgroup_files[--job->cgroup_file_count].path);
 }

@@ -5,6 +5,8 @@
 
 /* NULL, or what failed, with errno; then nothing of it is left. */
 const char *make_cgroups(const struct request *request, struct job *job);
+/* What is read while a tool waits, or who waits for its end, is opened while nobody does. */
+void open_counters(struct job *job);
 /* What is counted, and with `settings` also what was set, as it is now. */
 void append_cgroup_files(const struct job *job, struct buffer *buffer, uint16_t tag, int settings);
 /* So that nothing forks while it is being killed. */

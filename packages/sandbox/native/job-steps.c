@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,7 @@ void on_start(uint32_t id, const uint8_t *payload, size_t length) {
     release_request(&request);
     return;
   }
+  open_counters(job);
   job->phase = JOB_PREPARING;
   job->is_later = request.is_later;
   job->wall_us = request.wall_ms * 1000;
@@ -217,6 +219,8 @@ void tell_end(struct job *job) {
   /* Everything that it started is dead and reaped. Its keeper has no more to do than to end, its cgroups are empty, and what we
    * hold of its mounts is seen by nobody: that is put away when it was told. Should palyrad be gone, the loop sees it next. */
   (void)flush_frames();
+  /* Whoever hears it may have been put behind us on this processor, as somebody whom we are about to wait for. */
+  sched_yield();
   waitpid(job->fds.keeper, NULL, 0);
   forget_job(job);
 }

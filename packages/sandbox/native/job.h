@@ -51,6 +51,7 @@ struct job {
   struct {
     char *path;
     int is_setting;
+    int fd; /* -1: to be opened each time */
   } cgroup_files[MAX_CGROUP_FILES];
   int cgroup_file_count;
   char *cpu_counter;

@@ -213,6 +213,7 @@ static const char *protect_ourselves(void) {
   at_hand.host.has_shared_mounts = mounts.failed || memmem(mounts.bytes, mounts.length, " shared:", 8) != NULL || memmem(mounts.bytes, mounts.length, " master:", 8) != NULL;
   release(&mounts);
   at_hand.host.can_stage_root = can_stage_root(at_hand.host.is_root);
+  at_hand.host.can_stage_beside = sysconf(_SC_NPROCESSORS_ONLN) > 1;
   append_namespaces(&at_hand.namespaces, FACT_HOST_NAMESPACE, "/proc/self/ns");
   at_hand.host.own_program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   return at_hand.host.own_program < 0 ? "cannot open itself" : NULL;

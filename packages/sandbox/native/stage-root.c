@@ -46,12 +46,14 @@ static void close_copies(struct layout *layout) {
   }
 }
 
-static int open_sources(struct layout *layout) {
+int take_sources(struct layout *layout) {
   for (int at = 0; at < layout->count; at += 1) {
     struct step *step = &layout->steps[at];
-    if (step->kind == STEP_BIND && (step->copy = detached_copy(step)) < 0) return -1;
+    if (step->kind != STEP_BIND || (step->copy = detached_copy(step)) >= 0) continue;
+    close_copies(layout);
+    return 0;
   }
-  return 0;
+  return 1;
 }
 
 /* SECURITY: T-14 — links in what a tool can write lead nowhere but into the sandbox; where a mount came to lie is measured. */
@@ -210,10 +212,6 @@ static int open_new_root(const struct layout *layout) {
 }
 
 int stage_root(struct layout *layout) {
-  if (open_sources(layout) != 0) {
-    close_copies(layout);
-    return 0;
-  }
   mode_t mask = umask(0);
   int root = open_new_root(layout);
   int done = root < 0 ? -1 : 0;
@@ -224,7 +222,7 @@ int stage_root(struct layout *layout) {
   close_copies(layout);
   if (root >= 0) close(root);
   errno = why;
-  return done == 0 ? 1 : -1;
+  return done;
 }
 
 /* Nobody's: what is tried here needs no rights to files. */
@@ -240,7 +238,7 @@ static _Noreturn void try_to_stage(int is_root) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (is_root && (setresgid(TRIED_AS, TRIED_AS, TRIED_AS) != 0 || setresuid(TRIED_AS, TRIED_AS, TRIED_AS) != 0)) _exit(1);
   if (prctl(PR_SET_DUMPABLE, 1) != 0 || own_mounts(0) != NULL) _exit(1);
-  _exit(stage_root(&tried) == 1 ? 0 : 1);
+  _exit(take_sources(&tried) && stage_root(&tried) == 0 ? 0 : 1);
 }
 
 int can_stage_root(int is_root) {

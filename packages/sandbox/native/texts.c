@@ -8,17 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void append_file(struct buffer *buffer, uint16_t tag, const char *name, const char *path) {
+void append_open_file(struct buffer *buffer, uint16_t tag, const char *name, int fd) {
   struct buffer text = {0};
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    char chunk[8192];
-    ssize_t got;
-    while ((got = read(fd, chunk, sizeof chunk)) > 0) append(&text, chunk, (size_t)got);
-    close(fd);
-  }
+  char chunk[8192];
+  off_t at = 0;
+  for (ssize_t got; (got = pread(fd, chunk, sizeof chunk, at)) > 0; at += got) append(&text, chunk, (size_t)got);
   append_named(buffer, tag, name, text.bytes, text.length);
   release(&text);
+}
+
+void append_file(struct buffer *buffer, uint16_t tag, const char *name, const char *path) {
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  append_open_file(buffer, tag, name, fd);
+  if (fd >= 0) close(fd);
 }
 
 void append_namespaces(struct buffer *buffer, uint16_t tag, const char *directory) {

@@ -6,6 +6,8 @@
 
 /* Appends `name, NUL, content of the file` as one item; an empty text when it cannot be read. */
 void append_file(struct buffer *buffer, uint16_t tag, const char *name, const char *path);
+/* The same for a file that is open, from its beginning. */
+void append_open_file(struct buffer *buffer, uint16_t tag, const char *name, int fd);
 /* The same for where the namespace links in `directory` (…/ns) point to. */
 void append_namespaces(struct buffer *buffer, uint16_t tag, const char *directory);
 /* 0, or -1 with errno. */

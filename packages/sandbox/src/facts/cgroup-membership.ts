@@ -16,8 +16,16 @@ export function lineFor(directory: string, lines: readonly CgroupLine[]): Cgroup
   return named ?? lines.find(({ hierarchy }) => hierarchy === 0);
 }
 
+/** Asked for each file of each cgroup and for each process, of which all have the same lines. */
+const answered = new WeakMap<readonly CgroupLine[], Map<string, boolean>>();
+
 /** Only the last segment is compared: the rest depends on the cgroup namespace of whoever reads. */
 export function isMember(directory: string, lines: readonly CgroupLine[]): boolean {
+  const answers = answered.get(lines) ?? new Map<string, boolean>();
+  const before = answers.get(directory);
+  if (before !== undefined) return before;
   const line = lineFor(directory, lines);
-  return line !== undefined && posix.basename(line.path) === posix.basename(directory);
+  const isIn = line !== undefined && posix.basename(line.path) === posix.basename(directory);
+  answered.set(lines, answers.set(directory, isIn));
+  return isIn;
 }

@@ -1,4 +1,3 @@
-import { posix } from 'node:path';
 import { sha256Hex } from '@palyra/primitives';
 import { isMember, lineFor } from './cgroup-membership.ts';
 import type { CgroupFacts, MeasuredFacts, ProcessFacts } from './measured-facts.ts';
@@ -70,14 +69,14 @@ function cgroupFacts(files: RawFacts['cgroupFiles'], processes: readonly ReadPro
   // SECURITY: T-20 — the limits of a cgroup hold only for those in it; one that a process is not in claims nothing.
   const members = new Map<string, boolean>();
   const holding = Object.entries(files).filter(([path]) => {
-    const directory = posix.dirname(path);
+    const directory = directoryOf(path);
     const areIn = members.get(directory) ?? processes.every(({ cgroups }) => isMember(directory, cgroups));
     members.set(directory, areIn);
     return areIn;
   });
   const byFile = new Map<string, string>();
   for (const [path, text] of holding) {
-    const file = posix.basename(path);
+    const file = path.slice(path.lastIndexOf('/') + 1);
     if (byFile.has(file)) throw unreadable('the cgroups', `${file} is there twice`);
     byFile.set(file, text.trim());
   }
@@ -94,6 +93,11 @@ function cgroupFacts(files: RawFacts['cgroupFiles'], processes: readonly ReadPro
   };
 }
 
+/** Of an absolute path, as the launcher spells it. */
+function directoryOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'));
+}
+
 /** Version 1 reads back 2^63 less a page where there is no limit. */
 const UNLIMITED = 2 ** 62;
 
@@ -106,7 +110,7 @@ function driverOf(
   [tool]: readonly ReadProcess[],
 ): CgroupFacts['driver'] {
   if (files.length === 0) return 'none';
-  const directories = new Set(files.map(([path]) => posix.dirname(path)));
+  const directories = new Set(files.map(([path]) => directoryOf(path)));
   const hierarchies = [...directories].map((directory) => lineFor(directory, tool?.cgroups ?? [])?.hierarchy);
   return hierarchies.every((hierarchy) => hierarchy === 0) ? 'v2' : 'v1';
 }

@@ -35,6 +35,30 @@ test('a status is read', () => {
   });
 });
 
+test('a status is read the same whatever the order was of the one before', () => {
+  const lines = inside.status.trimEnd().split('\n');
+  const asText = (some: readonly string[]) => `${some.join('\n')}\n`;
+  const outcome = (text: string) => {
+    try {
+      return parseStatus(text);
+    } catch (error) {
+      return String(error);
+    }
+  };
+  fc.assert(
+    fc.property(fc.shuffledSubarray(lines), fc.subarray(lines), fc.nat(lines.length), (before, some, twice) => {
+      const texts = [inside.status, asText(some), asText([...lines, ...lines.slice(twice)])];
+      const first = texts.map(outcome);
+      const again = texts.map((text) => {
+        outcome(asText(before));
+        return outcome(text);
+      });
+      expect(again).toEqual(first);
+      expect(first[0]).toMatchObject({ seccomp: 2 });
+    }),
+  );
+});
+
 test('a process cannot name itself into another field', () => {
   const text = inside.status.replace(/^Name:.*$/m, 'Name:\tx\\nSeccomp:\t0');
   expect(parseStatus(text).seccomp).toBe(2);

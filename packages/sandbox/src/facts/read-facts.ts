@@ -63,13 +63,7 @@ export function readFacts({ inside, outside, hostNamespaces }: RawFacts): ReadFa
     // What is the host's is not ours to judge, and may hold what no sandbox of ours has. In Tier B it is not even sent;
     // where a mount table is expected, none is a difference.
     mounts: own.mnt === host.mnt || inside.mountinfo === '' ? undefined : parseMountinfo(inside.mountinfo),
-    network:
-      own.net === host.net
-        ? undefined
-        : {
-            interfaces: parseInterfaces(inside.netDev),
-            routes: [...parseRoutes(inside.route), ...parseIpv6Routes(inside.ipv6Route)],
-          },
+    network: own.net === host.net ? undefined : readNetwork(inside),
   };
 }
 
@@ -79,17 +73,37 @@ export function isIsolated(network: ReadNetwork | undefined): boolean {
   return network.interfaces.join() === 'lo' && network.routes.every((name) => name === 'lo');
 }
 
-const knownLimits = new Map<string, ReadonlyMap<string, ReadLimit>>();
+/** Of texts that are the same for every command with one profile: what was read in them before. */
+function remembering<Read>(read: (text: string) => Read): (text: string) => Read {
+  const known = new Map<string, Read>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    if (known.size >= MOST_KNOWN) known.clear();
+    const found = read(text);
+    known.set(text, found);
+    return found;
+  };
+}
+
 const MOST_KNOWN = 16;
 
-/** The same text for every process of every command with one profile, and the longest of all. */
-function readLimits(text: string): ReadonlyMap<string, ReadLimit> {
-  const before = knownLimits.get(text);
-  if (before !== undefined) return before;
-  if (knownLimits.size >= MOST_KNOWN) knownLimits.clear();
-  const limits = parseLimits(text);
-  knownLimits.set(text, limits);
-  return limits;
+const readLimits = remembering(parseLimits);
+const readInterfaces = remembering(parseInterfaces);
+const readRoutes = remembering(parseRoutes);
+const readIpv6Routes = remembering(parseIpv6Routes);
+
+/** A new network is as empty as the one before. */
+function readNetwork({ netDev, route, ipv6Route }: RawFacts['inside']): ReadNetwork {
+  return { interfaces: readInterfaces(netDev), routes: [...readRoutes(route), ...readIpv6Routes(ipv6Route)] };
+}
+
+let lastCgroups: { readonly text: string; readonly lines: readonly CgroupLine[] } | undefined;
+
+/** All processes of a sandbox are in the same ones. */
+function readCgroups(text: string): readonly CgroupLine[] {
+  if (lastCgroups?.text !== text) lastCgroups = { text, lines: parseCgroups(text) };
+  return lastCgroups.lines;
 }
 
 function readProcess(role: ReadProcess['role'], texts: OutsideTexts): ReadProcess {
@@ -99,7 +113,7 @@ function readProcess(role: ReadProcess['role'], texts: OutsideTexts): ReadProces
     pid,
     status: parseStatus(status),
     limits: readLimits(limits),
-    cgroups: parseCgroups(cgroup),
+    cgroups: readCgroups(cgroup),
     namespaces: readNamespaces(namespaces),
   };
 }

@@ -1,6 +1,6 @@
 import type { OutsideTexts, RawFacts } from '../facts/raw-facts.ts';
 import { SandboxError } from '../sandbox-error.ts';
-import { decodeItems, ENDED_ITEM, FACTS_ITEM, type Item, REASONS, type Reason, splitNamed } from './wire.ts';
+import { ENDED_ITEM, eachItem, FACTS_ITEM, type NamedText, namedTextsIn, REASONS, type Reason } from './wire.ts';
 
 export interface EndReport {
   readonly exitCode: number;
@@ -27,19 +27,22 @@ export function decodeFacts(payload: Buffer): RawFacts {
   const inside = new Map<string, string>();
   const outside: { pid: number; texts: Map<string, string> }[] = [];
   const host = new Map<string, string>();
-  const cgroupFiles: Record<string, string> = {};
+  const cgroupFiles = noFiles();
   let landlockRules = 0;
   let listener: string | undefined;
-  for (const item of itemsOf(payload)) {
-    if (item.tag === FACTS_ITEM.inside) keep(inside, item);
-    else if (item.tag === FACTS_ITEM.outsideProcess) outside.push({ pid: u32(item), texts: new Map() });
-    else if (item.tag === FACTS_ITEM.outside) keep(outside.at(-1)?.texts ?? malformed(), item);
-    else if (item.tag === FACTS_ITEM.hostNamespace) keep(host, item);
-    else if (item.tag === FACTS_ITEM.cgroupFile) addFile(cgroupFiles, item);
-    else if (item.tag === FACTS_ITEM.landlockRules) landlockRules = u32(item);
-    else if (item.tag === FACTS_ITEM.listener) listener = listener === undefined ? item.bytes.toString() : malformed();
-    else malformed();
-  }
+  const named = namedTextsIn(payload);
+  const isList = eachItem(payload, (tag, from, to) => {
+    if (tag === FACTS_ITEM.inside) keep(inside, named(from, to));
+    else if (tag === FACTS_ITEM.outsideProcess) outside.push({ pid: u32(payload, from, to), texts: new Map() });
+    else if (tag === FACTS_ITEM.outside) keep(outside.at(-1)?.texts ?? malformed(), named(from, to));
+    else if (tag === FACTS_ITEM.hostNamespace) keep(host, named(from, to));
+    else if (tag === FACTS_ITEM.cgroupFile) addFile(cgroupFiles, named(from, to));
+    else if (tag === FACTS_ITEM.landlockRules) landlockRules = u32(payload, from, to);
+    else if (tag === FACTS_ITEM.listener) {
+      listener = listener === undefined ? payload.toString('utf8', from, to) : malformed();
+    } else malformed();
+  });
+  if (!isList) return malformed();
   return {
     inside: {
       status: inside.get('status') ?? '',
@@ -69,20 +72,19 @@ export function decodeFacts(payload: Buffer): RawFacts {
 
 /** Throws `sandbox.launcher_failed`. */
 export function decodeEnd(payload: Buffer): EndReport {
-  const cgroupFiles: Record<string, string> = {};
-  let status: Buffer | undefined;
-  let usage: Buffer | undefined;
-  let started = false;
-  let full = false;
-  for (const item of itemsOf(payload)) {
-    if (item.tag === ENDED_ITEM.status && item.bytes.length === 10) status = item.bytes;
-    else if (item.tag === ENDED_ITEM.usage && item.bytes.length === 40) usage = item.bytes;
-    else if (item.tag === ENDED_ITEM.cgroupFile) addFile(cgroupFiles, item);
-    else if (item.tag === ENDED_ITEM.started) started = item.bytes[0] === 1;
-    else if (item.tag === ENDED_ITEM.full) full = item.bytes[0] === 1;
+  const cgroupFiles = noFiles();
+  const seen: { status?: Buffer; usage?: Buffer; started?: boolean; full?: boolean } = {};
+  const named = namedTextsIn(payload);
+  const isList = eachItem(payload, (tag, from, to) => {
+    if (tag === ENDED_ITEM.status && to - from === 10) seen.status = payload.subarray(from, to);
+    else if (tag === ENDED_ITEM.usage && to - from === 40) seen.usage = payload.subarray(from, to);
+    else if (tag === ENDED_ITEM.cgroupFile) addFile(cgroupFiles, named(from, to));
+    else if (tag === ENDED_ITEM.started) seen.started = to > from && payload[from] === 1;
+    else if (tag === ENDED_ITEM.full) seen.full = to > from && payload[from] === 1;
     else malformed();
-  }
-  if (status === undefined || usage === undefined) return malformed();
+  });
+  const { status, usage, started = false, full = false } = seen;
+  if (!isList || status === undefined || usage === undefined) return malformed();
   const [userUs = 0, systemUs = 0, maxRssBytes = 0, wallUs = 0, outputBytes = 0] = numbersIn(usage);
   return {
     exitCode: status.readUInt32LE(0),
@@ -100,23 +102,24 @@ export function decodeEnd(payload: Buffer): EndReport {
   };
 }
 
-function itemsOf(payload: Buffer): readonly Item[] {
-  return decodeItems(payload) ?? malformed();
-}
-
-function keep(texts: Map<string, string>, { bytes }: Item): void {
-  const { name, text } = splitNamed(bytes) ?? malformed();
+function keep(texts: Map<string, string>, found: NamedText | undefined): void {
+  const { name, text } = found ?? malformed();
   if (texts.has(name)) malformed();
   texts.set(name, text);
 }
 
-function addFile(files: Record<string, string>, { bytes }: Item): void {
-  const { name, text } = splitNamed(bytes) ?? malformed();
+/** Without a prototype: their names are others in every run, and an object of a shape would get a new one for each of them. */
+function noFiles(): Record<string, string> {
+  return Object.create(null) as Record<string, string>;
+}
+
+function addFile(files: Record<string, string>, found: NamedText | undefined): void {
+  const { name, text } = found ?? malformed();
   files[name] = text;
 }
 
-function u32({ bytes }: Item): number {
-  return bytes.length === 4 ? bytes.readUInt32LE(0) : malformed();
+function u32(bytes: Buffer, from: number, to: number): number {
+  return to - from === 4 ? bytes.readUInt32LE(from) : malformed();
 }
 
 function numbersIn(bytes: Buffer): readonly number[] {
@@ -124,13 +127,19 @@ function numbersIn(bytes: Buffer): readonly number[] {
 }
 
 function namespacesIn(texts: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
-  const found = [...texts].filter(([name]) => name.startsWith('ns/'));
-  return Object.fromEntries(found.map(([name, text]) => [name.slice('ns/'.length), text]));
+  return withoutPrefix(texts, 'ns/', 'ns/'.length);
 }
 
 function boundIn(texts: ReadonlyMap<string, string>): Readonly<Record<string, string>> {
-  const found = [...texts].filter(([name]) => name.startsWith('bound/'));
-  return Object.fromEntries(found.map(([name, text]) => [name.slice('bound'.length), text]));
+  return withoutPrefix(texts, 'bound/', 'bound'.length);
+}
+
+function withoutPrefix(texts: ReadonlyMap<string, string>, prefix: string, cut: number): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const [name, text] of texts) {
+    if (name.startsWith(prefix)) found[name.slice(cut)] = text;
+  }
+  return found;
 }
 
 function malformed(): never {

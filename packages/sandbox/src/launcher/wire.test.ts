@@ -13,11 +13,11 @@ import {
   GATE_CHANNEL,
   MAX_CHUNK,
   MAX_LABEL,
+  namedTextsIn,
   PROXY_PORT,
   REASONS,
   START_ITEM,
   STDIN_WINDOW,
-  splitNamed,
   TO_LAUNCHER,
   WIRE_VERSION,
 } from './wire.ts';
@@ -90,6 +90,13 @@ test('items come back as they were', () => {
   );
 });
 
+test('texts are sent as UTF-8, and large items between small ones come back too', () => {
+  const large = Buffer.alloc(100_000, 0xfe);
+  const sent = ['abc', 'žluťoučký \u{1f40e}', large, '', large, 'ÿ'].map((content, tag) => ({ tag, bytes: content }));
+  const expected = sent.map(({ tag, bytes: content }) => ({ tag, bytes: Buffer.from(content) }));
+  expect(decodeItems(encodeItems(sent))).toEqual(expected);
+});
+
 test('a list of items that is cut anywhere but between two of them is none', () => {
   fc.assert(
     fc.property(items, fc.nat(), (list, seed) => {
@@ -138,7 +145,13 @@ test('a frame begins with its length, kind and job', () => {
 });
 
 test('a name ends at the first NUL, and the text may hold others', () => {
-  expect(splitNamed(Buffer.from('name\0text\0more'))).toEqual({ name: 'name', text: 'text\0more' });
-  expect(splitNamed(Buffer.from('\0'))).toEqual({ name: '', text: '' });
-  expect(splitNamed(Buffer.from('name'))).toBeUndefined();
+  const named = (text: string) => {
+    const around = Buffer.from(`\u{1f40e}\0${text}\0more`);
+    return namedTextsIn(around)(5, around.length - 5);
+  };
+  expect(named('name\0text\0more')).toEqual({ name: 'name', text: 'text\0more' });
+  expect(named('\0')).toEqual({ name: '', text: '' });
+  expect(named('name')).toBeUndefined();
+  expect(named('')).toBeUndefined();
+  expect(named('náme\0téxt \u{1f40e}')).toEqual({ name: 'náme', text: 'téxt \u{1f40e}' });
 });

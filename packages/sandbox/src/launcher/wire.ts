@@ -84,11 +84,6 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-export interface Item {
-  readonly tag: number;
-  readonly bytes: Buffer;
-}
-
 export function encodeFrame(kind: number, job: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
   const frame = Buffer.allocUnsafe(FRAME_HEADER + payload.length);
   frame.writeUInt32LE(payload.length, 0);
@@ -96,6 +91,11 @@ export function encodeFrame(kind: number, job: number, payload: Uint8Array = Buf
   frame.writeUInt32LE(job, 5);
   frame.set(payload, FRAME_HEADER);
   return frame;
+}
+
+export interface Item {
+  readonly tag: number;
+  readonly bytes: Buffer;
 }
 
 /** A text is sent as UTF-8. */
@@ -122,25 +122,48 @@ export function encodeItems(items: readonly ItemToSend[]): Buffer {
   return all;
 }
 
+/** Told of each item where its content begins and ends. False when the bytes are not a list of items. */
+export function eachItem(bytes: Buffer, hear: (tag: number, from: number, to: number) => void): boolean {
+  let at = 0;
+  while (at < bytes.length) {
+    if (bytes.length - at < 6) return false;
+    const from = at + 6;
+    const length = bytes.readUInt32LE(at + 2);
+    if (length > bytes.length - from) return false;
+    hear(bytes.readUInt16LE(at), from, from + length);
+    at = from + length;
+  }
+  return true;
+}
+
 /** Undefined when the bytes are not a list of items. */
 export function decodeItems(bytes: Buffer): readonly Item[] | undefined {
   const items: Item[] = [];
-  let at = 0;
-  while (at < bytes.length) {
-    if (bytes.length - at < 6) return undefined;
-    const length = bytes.readUInt32LE(at + 2);
-    if (length > bytes.length - at - 6) return undefined;
-    items.push({ tag: bytes.readUInt16LE(at), bytes: bytes.subarray(at + 6, at + 6 + length) });
-    at += 6 + length;
-  }
-  return items;
+  const isList = eachItem(bytes, (tag, from, to) => items.push({ tag, bytes: bytes.subarray(from, to) }));
+  return isList ? items : undefined;
 }
 
-/** name, NUL, the rest; undefined without a NUL. */
-export function splitNamed(bytes: Buffer): { readonly name: string; readonly text: string } | undefined {
-  const nul = bytes.indexOf(0);
-  if (nul < 0) return undefined;
-  return { name: bytes.toString('utf8', 0, nul), text: bytes.toString('utf8', nul + 1) };
+const NOT_ASCII = /[^\0-\x7f]/;
+
+export interface NamedText {
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * Reads `name, NUL, the rest` out of a part of the bytes; undefined without a NUL. Out of one text of all of them: most are small
+ * and ASCII, and a text of its own for each, twice, would take longer than to read them.
+ */
+export function namedTextsIn(bytes: Buffer): (from: number, to: number) => NamedText | undefined {
+  const all = bytes.toString('latin1');
+  return (from, to) => {
+    const nul = all.indexOf('\0', from);
+    if (nul < 0 || nul >= to) return undefined;
+    const part = all.slice(from, to);
+    if (NOT_ASCII.test(part))
+      return { name: bytes.toString('utf8', from, nul), text: bytes.toString('utf8', nul + 1, to) };
+    return { name: part.slice(0, nul - from), text: part.slice(nul + 1 - from) };
+  };
 }
 
 /** Cuts a stream of bytes into frames. */

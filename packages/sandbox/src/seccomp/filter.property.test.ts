@@ -9,7 +9,9 @@ const RETURNS = { kill_process: 0x80000000, EPERM: 0x50001, ENOSYS: 0x50026, EAF
 const ALLOW = 0x7fff0000;
 
 const PROGRAMS = (['x86_64', 'arm64'] as const).flatMap((arch) =>
-  (['allowed', 'refused'] as const).map((unixSockets): SeccompOptions => ({ arch, unixSockets })),
+  (['B', 'C'] as const).flatMap((tier) =>
+    (['allowed', 'refused'] as const).map((unixSockets): SeccompOptions => ({ arch, tier, unixSockets })),
+  ),
 );
 
 /** The rules as a reader would apply them, in whole numbers instead of jumps. */
@@ -54,7 +56,7 @@ function someArguments(rules: readonly SeccompRule[]): fc.Arbitrary<bigint[]> {
   return fc.array(someArgument(rules), { minLength: 6, maxLength: 6 });
 }
 
-describe.each(PROGRAMS)('the program for $arch with Unix sockets $unixSockets', (options) => {
+describe.each(PROGRAMS)('the program of Tier $tier for $arch with Unix sockets $unixSockets', (options) => {
   const { rules, highestReviewed } = describeSeccomp(options);
   const program = seccompProgram(options);
   const auditArch = AUDIT_ARCHES[options.arch];

@@ -190,14 +190,14 @@ describe('the bytes', () => {
     ]);
   });
 
-  it('begin with the architecture, then the highest number, on arm64', () => {
+  it('begin with the architecture, then halve the numbers, on arm64', () => {
     expect(start('arm64')).toEqual([
       '2000000004000000',
       '15000100b70000c0',
       '0600000000000080',
       '2000000000000000',
-      '35000002d6010000',
-      '25000100ffffffff',
+      '35002800dc000000',
+      '350013005a000000',
     ]);
   });
 });
