@@ -1,3 +1,4 @@
+import type { Readiness } from '../catalog/tool.ts';
 import { type CallEnd, refusedByFault } from './call-end.ts';
 import type { CallLedger } from './call-ledger.ts';
 import type { AdmittedCall, DecidedCall, OpenedCall } from './decided-call.ts';
@@ -19,7 +20,7 @@ export interface ToolCallSteps {
   /** Durable before anything runs: from here on the call counts, and the approval is used up. */
   recordIntent(call: PermittedCall, ledger: CallLedger): Promise<Passed<PermittedCall>>;
   /** Takes nothing but a permitted call, and each one once. */
-  execute(call: PermittedCall): Promise<CallEnd>;
+  execute(call: PermittedCall, ready?: Readiness): Promise<CallEnd>;
   /** One attestation for every end, durable before anybody is told. */
   attest(call: OpenedCall, end: CallEnd, ledger: CallLedger): Promise<ToolCallResult>;
 }
@@ -46,10 +47,12 @@ async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLed
   if (collected.kind === 'refused') return collected;
 
   return inTurn(permitted.call, async () => {
+    // SECURITY: T-32 — beside the record, so nothing that anybody could notice; without the record it is given up.
+    using ready = permitted.call.tool.makeReady?.(permitted.call);
     const intended = await steps.recordIntent(permitted.call, ledger);
     if (intended.kind === 'refused') return intended;
 
-    return steps.execute(intended.call);
+    return await steps.execute(intended.call, ready);
   });
 }
 
