@@ -30,19 +30,13 @@ export async function coveringGrants(question: Question, context: ApprovalContex
   const { rows, basis } = await readLive(question, context);
   if (rows.length === 0) return refused('not_approved');
   // SECURITY: T-39 — what no row even speaks of is not looked for in each of them.
-  const said = rows.flatMap((row) => patternsSaid(row, basis.votes));
-  if (
-    !covers(
-      said.flatMap(({ effects }) => effects),
-      question.effects,
-    )
-  )
-    return refused('not_approved');
+  const said = new Map(rows.map((row) => [row, patternsSaid(row, basis.votes).flatMap(({ effects }) => effects)]));
+  if (!covers([...said.values()].flat(), question.effects)) return refused('not_approved');
   const used: VerifiedGrant[] = [];
   let missing = question.effects;
   for (const row of rows) {
     // Verifying takes longer than reading: only what would help is verified.
-    if (!patternsSaid(row, basis.votes).some(({ effects }) => missing.some(coverOf(effects)))) continue;
+    if (!missing.some(coverOf(said.get(row) ?? []))) continue;
     const expected = { proposer: question.credential, needs: question.needs };
     // SECURITY: T-46 — by what was signed: a row can be given another id.
     const [isSpent, grant] = await Promise.all([
