@@ -47,13 +47,24 @@ async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLed
   if (collected.kind === 'refused') return collected;
 
   return inTurn(permitted.call, async () => {
+    const recording = steps.recordIntent(permitted.call, ledger);
     // SECURITY: T-32 — beside the record, so nothing that anybody could notice; without the record it is given up.
-    using ready = permitted.call.tool.makeReady?.(permitted.call);
-    const intended = await steps.recordIntent(permitted.call, ledger);
+    using ready = await readyBeside(recording, permitted.call);
+    const intended = await recording;
     if (intended.kind === 'refused') return intended;
 
     return await steps.execute(intended.call, ready);
   });
+}
+
+/** When the record is on its way, and this thread has nothing to do but to wait for it. */
+async function readyBeside(recording: Promise<unknown>, call: PermittedCall): Promise<Readiness | undefined> {
+  const { tool } = call;
+  if (tool.makeReady === undefined) return undefined;
+  // Heard of by whoever waits for it.
+  recording.catch(() => undefined);
+  await new Promise(setImmediate);
+  return tool.makeReady(call);
 }
 
 /** Calls of one run that are not safe beside one another wait here, where nothing is recorded of them as begun. */
