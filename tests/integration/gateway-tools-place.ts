@@ -113,12 +113,13 @@ export async function makeGatewayToolsPlace(pool: SandboxOptions['pool'] = 'off'
 
 /** Only here: everywhere else a permitted call comes from `approve`. */
 export function executePlan(tool: Tool, plan: ToolPlan | ToolRefusal, options: CallOptions = {}): Promise<ToolResult> {
-  const { needsBoundBytes = false, signal = new AbortController().signal, onOutput, attached } = options;
+  const { needsBoundBytes = false, signal = new AbortController().signal, onOutput, attached, ready } = options;
   if (plan.kind === 'refused') throw new Error(`It was refused: ${plan.code} ${plan.message}`);
   const call = { plan, needsBoundBytes } as PermittedCall;
   return tool.execute(call, {
     signal,
     ...(onOutput === undefined ? {} : { onOutput }),
     ...(attached === undefined ? {} : { attached }),
+    ...(ready === undefined ? {} : { ready }),
   });
 }

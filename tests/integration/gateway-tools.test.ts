@@ -4,6 +4,7 @@ import { sha256Hex } from '@palyra/primitives';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ToolPlan, ToolRefusal, ToolResult } from '../../packages/gateway/src/catalog/tool.ts';
 import { createRedactor } from '../../packages/gateway/src/redact/create-redactor.ts';
+import type { PermittedCall } from '../../packages/gateway/src/tool-call/permitted-call.ts';
 import { executePlan, type GatewayToolsPlace, makeGatewayToolsPlace } from './gateway-tools-place.ts';
 
 const RUN = 'palyra.process.run';
@@ -247,6 +248,26 @@ describe('the file tools', () => {
     expect(await place.call('palyra.fs.search', { pattern: 'two', path: 'read' })).toMatchObject({
       output: { matches: [{ path: 'read/a.txt', line: 2 }] },
     });
+  });
+
+  test('a worker that waits is made ready for what reads, serves it, and is there for others when it is given up', async () => {
+    place.put('ready/a.txt', 'one\n');
+    const [read, write] = [place.catalog.get('palyra.fs.read'), place.catalog.get('palyra.fs.write')];
+    const plan = planned(await place.plan('palyra.fs.read', { path: 'ready/a.txt' }));
+    const call = { plan } as PermittedCall;
+    // More often than there are workers.
+    for (let times = 0; times < 6; times += 1) {
+      const unused = read?.makeReady?.(call);
+      unused?.[Symbol.dispose]();
+      using ready = read?.makeReady?.(call);
+      expect(ready).toBeDefined();
+      expect(await place.execute('palyra.fs.read', plan, ready && { ready })).toMatchObject({
+        kind: 'completed',
+        output: { content: 'one\n' },
+      });
+    }
+    const writing = planned(await place.plan('palyra.fs.write', { path: 'ready/b.txt', content: 'two' }));
+    expect(write?.makeReady?.({ plan: writing } as PermittedCall)).toBeUndefined();
   });
 
   test('fail as results, with where and why', async () => {

@@ -27,27 +27,23 @@ export async function coveringGrants(question: Question, context: ApprovalContex
   checkQuestion(question);
   // SECURITY: T-11 — asked of the policies of now: what they offer once only, no older yes answers.
   if (question.needs.offer === 'once') return refused('stricter_policy');
-  const rows = await liveGrants(question, context);
+  const { rows, basis } = await readLive(question, context);
   if (rows.length === 0) return refused('not_approved');
-  const basis = await readBasis(rows, context);
   // SECURITY: T-39 — what no row even speaks of is not looked for in each of them.
-  const said = rows.flatMap((row) => patternsSaid(row, basis.votes));
-  if (
-    !covers(
-      said.flatMap(({ effects }) => effects),
-      question.effects,
-    )
-  )
-    return refused('not_approved');
+  const said = new Map(rows.map((row) => [row, patternsSaid(row, basis.votes).flatMap(({ effects }) => effects)]));
+  if (!covers([...said.values()].flat(), question.effects)) return refused('not_approved');
   const used: VerifiedGrant[] = [];
   let missing = question.effects;
   for (const row of rows) {
     // Verifying takes longer than reading: only what would help is verified.
-    if (!patternsSaid(row, basis.votes).some(({ effects }) => missing.some(coverOf(effects)))) continue;
+    if (!missing.some(coverOf(said.get(row) ?? []))) continue;
+    const expected = { proposer: question.credential, needs: question.needs };
     // SECURITY: T-46 — by what was signed: a row can be given another id.
-    if (await context.spent.has(row.approval_id)) continue;
-    const grant = await verifyGrant(row, basis, { proposer: question.credential, needs: question.needs }, context);
-    if (grant.kind === 'refused' || !isFor(grant.pattern, question)) continue;
+    const [isSpent, grant] = await Promise.all([
+      context.spent.has(row.approval_id),
+      verifyGrant(row, basis, expected, context),
+    ]);
+    if (isSpent || grant.kind === 'refused' || !isFor(grant.pattern, question)) continue;
     used.push(grant);
     const isCovered = coverOf(grant.pattern.effects);
     missing = missing.filter((effect) => !isCovered(effect));
@@ -74,17 +70,30 @@ export async function verifyGrant(
   return verified.kind === 'refused' ? verified : { ...verified, row };
 }
 
-async function liveGrants({ subject }: Question, { database, clock }: ApprovalContext): Promise<readonly GrantRow[]> {
-  return database.read
+interface LiveGrants {
+  readonly rows: readonly GrantRow[];
+  readonly basis: GrantBasis;
+}
+
+/** Asked for together, as one journey to the database: a call waits for all of it. */
+async function readLive({ subject }: Question, { database, clock }: ApprovalContext): Promise<LiveGrants> {
+  const now = clock.now();
+  const live = database.read
     .selectFrom('approval_grants')
-    .selectAll()
     .where('principal', '=', subject.principal)
     .where('workspace', '=', subject.workspace)
     .where('state', '=', 'live')
-    .where('expires_at', '>', clock.now())
-    .where((where) => where.or([where('session', 'is', null), where('session', '=', subject.session)]))
-    .orderBy('issued_at', 'desc')
-    .execute();
+    .where('expires_at', '>', now)
+    .where((where) => where.or([where('session', 'is', null), where('session', '=', subject.session)]));
+  const ids = live.select('approval_id');
+  const votes = database.read.selectFrom('approval_votes').selectAll().where('approval_id', 'in', ids);
+  const prompts = database.read.selectFrom('approvals').select(['id', 'prompt']).where('id', 'in', ids);
+  const [rows, cast, shown] = await Promise.all([
+    live.selectAll().orderBy('issued_at', 'desc').execute(),
+    votes.execute(),
+    prompts.execute(),
+  ]);
+  return { rows, basis: { votes: cast, prompts: new Map(shown.map(({ id, prompt }) => [id, prompt])) } };
 }
 
 /** By whoever wrote the rows. */

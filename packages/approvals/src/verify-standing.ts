@@ -35,12 +35,15 @@ export async function verifyStanding(
   if (prompt === undefined) return refused('not_approved');
   // SECURITY: T-06 — as many people as the prompt said that they signed: one of two is no grant under a laxer policy.
   const demanded = strictest(needsOf({ prompt }), needs);
+  // Looked up while the signatures are verified.
+  const asking = context.wasAsked(approvalId as ApprovalId, promptDigest(prompt));
+  asking.catch(() => undefined);
   const yes = await verifyVotes(votes, { approvalId, proposer, needs: demanded }, context);
   if (yes.kind === 'refused') return yes;
   // SECURITY: T-46 — what it covers, for whom and for how long is what was shown and signed; rows are how it is found.
   if (!yes.statements.every((said) => isAsShown(said, prompt))) return refused('other_prompt');
   // SECURITY: T-46 — and what was shown is what we asked: no call makes the prompt of a grant again to compare it.
-  if (!(await context.wasAsked(approvalId as ApprovalId, promptDigest(prompt)))) return refused('other_prompt');
+  if (!(await asking)) return refused('other_prompt');
   const { scope, expiresAt } = scopeOfAll(yes.statements);
   const pattern = yes.statements[0]?.pattern ?? null;
   if (pattern === null || (scope !== 'session' && scope !== 'timeboxed')) return refused('not_approved');

@@ -6,6 +6,7 @@ export type {
   CallPlace,
   ExecuteContext,
   ExecutionFacts,
+  Readiness,
   Tool,
   ToolMetadata,
   ToolPlan,

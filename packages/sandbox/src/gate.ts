@@ -7,6 +7,7 @@ import { type LaunchPlan, STAGING, type ToolIdentity } from './launch-plan.ts';
 import type { GatePlan } from './launcher/encode-request.ts';
 import { CLOSED, type Job, type JobEvents, type Launcher } from './launcher/start-launcher.ts';
 import { GATE_CHANNEL } from './launcher/wire.ts';
+import { createOutputCredit, OUTPUT_WINDOW } from './output-credit.ts';
 import { SandboxError } from './sandbox-error.ts';
 import { outOfReach } from './survey/out-of-reach.ts';
 import type { SurveyFiles } from './survey/survey-files.ts';
@@ -51,8 +52,6 @@ export interface GatesDeps {
   readonly logger: Pick<Logger, 'error'>;
 }
 
-/** Output that may be on its way before it was heard. */
-const OUTPUT_WINDOW = 256 * 1024;
 /** Of what it says on stderr, in its whole life. */
 const MOST_LOGGED = 64 * 1024;
 
@@ -65,7 +64,8 @@ export function createGates({ launcher, identity, files, logger }: GatesDeps): G
       const opened = Promise.withResolvers<Gate>();
       const ended = Promise.withResolvers<void>();
       const sender = createSender();
-      const output = createGateOutput((bytes) => job.allow(bytes));
+      const allow = createOutputCredit(() => job);
+      const output = createGateOutput(allow);
       const log = createCappedLog(logger);
       let last: Promise<void> = Promise.resolve();
       const gate: Gate = {
@@ -103,7 +103,7 @@ export function createGates({ launcher, identity, files, logger }: GatesDeps): G
         output(stream, bytes) {
           if (stream === 'stdout') return output.take(bytes);
           log(bytes);
-          job.allow(bytes.length);
+          allow(bytes.length);
         },
         taken: sender.taken,
         ended: ({ reason, exitCode, signal }) =>

@@ -12,6 +12,7 @@ import type { NamedTool, NamedWayOut } from './launcher/encode-request.ts';
 import type { HandedPipes } from './launcher/handed-pipes.ts';
 import type { PassedSignal } from './launcher/passed-signals.ts';
 import { CLOSED, type Job, type JobEvents, type Launcher } from './launcher/start-launcher.ts';
+import { createOutputCredit, OUTPUT_WINDOW } from './output-credit.ts';
 import type { WarmSandbox } from './pool/warm-sandbox.ts';
 import type { CapturedOutput, Ran, Refusal, RunResult } from './run-result.ts';
 import { SandboxError } from './sandbox-error.ts';
@@ -29,6 +30,8 @@ export interface RunOptions {
   onPipes?(pipes: HandedPipes): void;
   /** Told once, before the first output. */
   onStart?(running: Running): void;
+  /** Told once, when everything that it started is dead. The result comes when protected paths were looked at. */
+  onEnd?(): void;
   readonly signal?: AbortSignal;
   /** What was approved: other bytes are refused. */
   readonly bound?: Binding;
@@ -69,9 +72,6 @@ export interface JobContext extends Omit<OutcomeContext, 'plan'> {
   takeWarm?(): WarmSandbox | undefined;
 }
 
-/** Output that may be on its way before it was consumed. */
-const OUTPUT_WINDOW = 256 * 1024;
-
 /** Starts what is planned, looks whether it is that, lets it run and tells what became of it. Does not throw. */
 export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContext): Promise<RunResult> {
   const { launcher, now } = context;
@@ -79,6 +79,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
   const startedAt = now();
   const output = createCapture();
   const input = createInput(options.input);
+  const allow = createOutputCredit(() => job);
   let facts: MeasuredFacts | undefined;
   let refusal: Refusal | undefined;
   let job: Job | undefined;
@@ -137,7 +138,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
       if (options.kept !== 'none' || facts === undefined) output.add(stream, bytes);
       // Before the word is given only bubblewrap speaks: it says why there is no sandbox.
       const consume = facts === undefined ? undefined : options.onOutput;
-      void consumed(() => consume?.(stream, bytes)).then((ok) => (ok ? job?.allow(bytes.length) : job?.kill()));
+      void consumed(() => consume?.(stream, bytes)).then((ok) => (ok ? allow(bytes.length) : job?.kill()));
     },
     taken: (bytes) => input.taken(bytes),
     pipes(pipes) {
@@ -162,6 +163,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
       isOver = true;
       input.stop();
       options.signal?.removeEventListener('abort', cancel);
+      if (facts !== undefined) callerTakes(() => options.onEnd?.());
       resolve(result);
     };
     if (options.signal?.aborted === true) {

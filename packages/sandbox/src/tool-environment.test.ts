@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type OwnVariables, proxyDefaults, proxyVariables, toolEnvironment } from './tool-environment.ts';
+import { type OwnVariables, PROXY_DEFAULTS, PROXY_VARIABLES, toolEnvironment } from './tool-environment.ts';
 
 const OWN: OwnVariables = { ours: { HOME: '/home/tool', PATH: '/usr/bin' }, defaults: { CARGO_HOME: '/opt/cargo' } };
 
@@ -78,15 +78,15 @@ test('property: each name is there once, and its value is that of who has the la
 });
 
 test('the way out is known in both cases, and what runs in the box is reached without it', () => {
-  const found = proxyVariables();
+  const found = PROXY_VARIABLES;
   for (const name of ['http_proxy', 'https_proxy', 'all_proxy']) {
     expect([found[name], found[name.toUpperCase()]]).toEqual(['http://127.0.0.1:3128', 'http://127.0.0.1:3128']);
   }
   expect(found['no_proxy']).toBe('localhost,127.0.0.1,::1,0.0.0.0,palyra');
   expect(found['NO_PROXY']).toBe(found['no_proxy']);
-  expect(proxyDefaults()['JAVA_TOOL_OPTIONS']).toContain('-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128');
+  expect(PROXY_DEFAULTS['JAVA_TOOL_OPTIONS']).toContain('-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=3128');
 });
 
 test('no scheme and no pattern is used that a client is known to choke on', () => {
-  for (const value of Object.values(proxyVariables())) expect(value).not.toMatch(/socks|[[\]*]|\/\d+(?:,|$)/);
+  for (const value of Object.values(PROXY_VARIABLES)) expect(value).not.toMatch(/socks|[[\]*]|\/\d+(?:,|$)/);
 });

@@ -40,7 +40,9 @@ const OWN_HOSTS = ['localhost', '127.0.0.1', '::1', '0.0.0.0', 'palyra'];
  * `all_proxy` names the same HTTP proxy although SOCKS5 is spoken at the port as well: httpx, and what is built on it, reads it
  * before its first request and gives up over a scheme for which it lacks a package.
  */
-export function proxyVariables(): Readonly<Record<string, string>> {
+export const PROXY_VARIABLES: Readonly<Record<string, string>> = inBothCases();
+
+function inBothCases(): Readonly<Record<string, string>> {
   const named = { http_proxy: PROXY, https_proxy: PROXY, all_proxy: PROXY, no_proxy: OWN_HOSTS.join(',') };
   const upper = Object.fromEntries(Object.entries(named).map(([name, value]) => [name.toUpperCase(), value]));
   return {
@@ -57,16 +59,14 @@ export function proxyVariables(): Readonly<Record<string, string>> {
 }
 
 /** What the caller may say otherwise. A denial stays one: it is tried once more, soon, and not for a minute. */
-export function proxyDefaults(): Readonly<Record<string, string>> {
-  return {
-    npm_config_fetch_retries: '1',
-    npm_config_fetch_retry_mintimeout: '1000',
-    PIP_RETRIES: '1',
-    CARGO_NET_RETRY: '1',
-    // No JVM looks at the other variables. Each says on stderr that it has picked this one up.
-    JAVA_TOOL_OPTIONS: javaOptions(),
-  };
-}
+export const PROXY_DEFAULTS: Readonly<Record<string, string>> = {
+  npm_config_fetch_retries: '1',
+  npm_config_fetch_retry_mintimeout: '1000',
+  PIP_RETRIES: '1',
+  CARGO_NET_RETRY: '1',
+  // No JVM looks at the other variables. Each says on stderr that it has picked this one up.
+  JAVA_TOOL_OPTIONS: javaOptions(),
+};
 
 /** Where the box has the authority of its call: alone, and after those of the system. */
 export const CALL_AUTHORITY = '/etc/palyra/call-authority.pem';
@@ -76,7 +76,9 @@ export const AUTHORITIES = '/etc/palyra/authorities.pem';
  * For tools that do not read the system's bundle, or bring their own. The caller may say otherwise.
  * A JVM has a key store and no file: what is written in Java trusts the system alone.
  */
-export function authorityDefaults(): Readonly<Record<string, string>> {
+export const AUTHORITY_DEFAULTS: Readonly<Record<string, string>> = trustingByName();
+
+function trustingByName(): Readonly<Record<string, string>> {
   const names = [
     'SSL_CERT_FILE',
     'CURL_CA_BUNDLE',

@@ -51,9 +51,17 @@ export interface Tool {
   readonly isSession?: true;
   /** Checks the input and says exactly what would be done. Nothing runs and nothing changes; does not throw. */
   plan(input: JsonObject, place: CallPlace): Promise<ToolPlan | ToolRefusal>;
+  /**
+   * Begun while the intent is being recorded, so that `execute` need not wait for it. Nobody can notice it: nothing runs,
+   * nothing changes, and nobody is reached. Does not throw.
+   */
+  makeReady?(call: PermittedCall): Readiness | undefined;
   /** Does it. Everything that can happen is a result; what it throws is attested as a fault of the tool. */
   execute(call: PermittedCall, context: ExecuteContext): Promise<ToolResult>;
 }
+
+/** Taken over by the `execute` of the same call; what was not is given up when it is disposed of. */
+export interface Readiness extends Disposable {}
 
 /** What would be done, for policy, for the human who is asked, and for the tool itself. */
 export interface ToolPlan {
@@ -102,6 +110,8 @@ export interface ExecuteContext {
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
   /** May it connect to a host that its plan did not name? Policy decides, and a human where that asks. */
   readonly connect?: DecideConnection;
+  /** What the tool made ready for this very call, if it did. */
+  readonly ready?: Readiness;
   /** Of a delegated call: what the agent says became of it. */
   readonly report?: ClientReports;
   /** From whoever is attached; a tool that takes none of it never asks for the first. */

@@ -12,7 +12,7 @@ import { DEFAULT_FILE_LIMITS, type FileLimits } from './worker/limits.ts';
 import { type AllowedProtected, createProtectedPaths, type ProtectedPattern } from './worker/protected-paths.ts';
 import type { FileToolName, InspectOutput, WorkerRequest } from './worker/protocol.ts';
 import type { FileChanges, FileState } from './worker/tool-shapes.ts';
-import { createWorkerPool, type PoolLimits, type WorkerPool } from './worker-pool.ts';
+import { type Borrowed, createWorkerPool, type PoolLimits, type WorkerPool } from './worker-pool.ts';
 
 /** Where contents go that are overwritten or deleted, and come back from. */
 export interface BlobStore {
@@ -28,6 +28,8 @@ export interface FileToolContext {
   /** Set only after an approval: everything, or exactly these files. Never from the caller's input, and everything only where nothing else runs in the workspace. */
   readonly allowProtected?: AllowedProtected;
   readonly signal?: AbortSignal;
+  /** The worker that waits for this very call. */
+  readonly ready?: ReadyWorker;
   /** Told what will be changed when everything is kept, and before anything is changed; rejects, and nothing is. */
   onPrepared?(changes: FileChanges): Promise<void>;
 }
@@ -35,6 +37,11 @@ export interface FileToolContext {
 export interface FileToolLimits extends FileLimits, PoolLimits {
   /** One request, waiting for a worker not counted. */
   readonly requestMs: number;
+}
+
+/** Given back when it is disposed of, unless it was taken. */
+export interface ReadyWorker extends Disposable {
+  take(): Promise<Borrowed | undefined>;
 }
 
 export interface UndoOptions {
@@ -49,6 +56,8 @@ export type Inspection =
 /** The built-in tools for files. Every method answers with values and does not throw. */
 export interface FileTools {
   run(tool: FileToolName, input: unknown, context: FileToolContext): Promise<FileToolResult>;
+  /** Has an idle worker wait for a call that only reads; there may be none. Starts nothing. */
+  makeReady(tool: FileToolName, workspace: string): ReadyWorker | undefined;
   /** Where the paths of a call really lead, and which of these files need an approval. Changes nothing. */
   inspect(tool: FileToolName, input: unknown, context: FileToolContext): Promise<Inspection>;
   /** Puts files back as they were, where they still are as they were left. */
@@ -97,6 +106,10 @@ export function createFileTools(options: FileToolsOptions): FileTools {
       if (problem !== undefined) return failed('file.invalid_input', problem);
       return perform(service, context, { act: { kind: 'run', tool, input }, blobs: [] });
     },
+    makeReady(tool, workspace) {
+      const profile = boxFor(options.profileFor(workspace), { kind: 'run', tool, input: undefined }, false);
+      return profile.workspace.access === 'read-only' ? readyWorker(pool.borrowIdle(profile)) : undefined;
+    },
     async inspect(tool, input, context) {
       const problem = whyInvalid(tool, input);
       if (problem !== undefined) return failed('file.invalid_input', problem);
@@ -124,7 +137,9 @@ async function perform(service: Service, context: FileToolContext, work: Work): 
   const { signal = NEVER, blobs, allowProtected = false } = context;
   if (signal.aborted) return failed('file.cancelled');
   const opened = typeof allowProtected === 'boolean' ? allowProtected : allowProtected.filter(service.runsLater);
-  const borrowed = await pool.borrow(boxFor(options.profileFor(context.workspace), work.act, opened));
+  const borrowed =
+    (await context.ready?.take()) ??
+    (await pool.borrow(boxFor(options.profileFor(context.workspace), work.act, opened)));
   if (borrowed.kind !== 'worker') return notBorrowed(borrowed);
   const { worker, giveBack } = borrowed;
   if (signal.aborted) {
@@ -164,6 +179,24 @@ async function perform(service: Service, context: FileToolContext, work: Work): 
   });
 }
 
+function readyWorker(borrowing: Promise<Borrowed | undefined>): ReadyWorker {
+  let isTaken = false;
+  return {
+    async take() {
+      isTaken = true;
+      const borrowed = await borrowing;
+      if (borrowed?.kind !== 'worker' || borrowed.worker.isAlive()) return borrowed;
+      await borrowed.giveBack();
+      return undefined;
+    },
+    [Symbol.dispose]() {
+      if (isTaken) return;
+      isTaken = true;
+      void borrowing.then((borrowed) => (borrowed?.kind === 'worker' ? borrowed.giveBack() : undefined));
+    },
+  };
+}
+
 const NEVER = new AbortController().signal;
 
 /** What is put back was approved when it was changed, and whoever cancelled wants it back. */
@@ -188,7 +221,8 @@ function startTimer(clock: Clock, ms: number): { readonly signal: AbortSignal; s
     () => over.abort(),
     () => {},
   );
-  return { signal: over.signal, stop: () => stopped.abort() };
+  // With a word, or an exception with its stack is made of it, for nobody.
+  return { signal: over.signal, stop: () => stopped.abort('over') };
 }
 
 /** Only what the worker knows of. */

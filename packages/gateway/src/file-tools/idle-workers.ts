@@ -28,7 +28,8 @@ export function createIdleWorkers({ clock, idleMs, letGo }: IdleOptions): IdleWo
   const waiting = new Map<IdleWorker, AbortController>();
   const remove = (entry: IdleWorker | undefined) => {
     if (entry === undefined) return undefined;
-    waiting.get(entry)?.abort();
+    // With a word, or an exception with its stack is made of it, for nobody.
+    waiting.get(entry)?.abort('taken');
     waiting.delete(entry);
     return entry;
   };

@@ -11,9 +11,12 @@ const BUILD = fileURLToPath(new URL('../../build', import.meta.url));
 
 const found = new Map<string, string>();
 
-/** Every program of ours that runs in a box, all of it in one directory. */
+let programs: readonly string[] | undefined;
+
+/** Every program of ours that runs in a box, all of it in one directory. Looked for once: every call of a file tool asks. */
 export function boxedPrograms(): readonly string[] {
-  return [fileURLToPath(entryUrl(import.meta.url, './worker/worker-program')), fileURLToPath(hostProgramUrl())];
+  programs ??= [fileURLToPath(entryUrl(import.meta.url, './worker/worker-program')), fileURLToPath(hostProgramUrl())];
+  return programs;
 }
 
 /** The program of a file worker. */

@@ -2,6 +2,8 @@
 export interface Turns {
   /** False when too many wait already. Who got one gives it back. */
   take(): Promise<boolean>;
+  /** Whether one was free; nobody waits. */
+  takeFree(): boolean;
   giveBack(): void;
   taken(): number;
   /** Everybody who waits goes on, turn or not: there is nothing left to wait for. */
@@ -11,13 +13,16 @@ export interface Turns {
 export function createTurns({ atOnce, waiting }: { readonly atOnce: number; readonly waiting: number }): Turns {
   const queue: (() => void)[] = [];
   let taken = 0;
+  const takeFree = () => {
+    if (taken >= atOnce) return false;
+    taken += 1;
+    return true;
+  };
   return {
     taken: () => taken,
+    takeFree,
     async take() {
-      if (taken < atOnce) {
-        taken += 1;
-        return true;
-      }
+      if (takeFree()) return true;
       if (queue.length >= waiting) return false;
       await new Promise<void>((resolve) => queue.push(resolve));
       return true;

@@ -26,6 +26,8 @@ export type Borrowed =
 export interface WorkerPool {
   /** A worker in a box that is exactly the one that would be made now. Does not throw. */
   borrow(profile: SandboxProfile): Promise<Borrowed>;
+  /** The same of those that wait already; undefined when none does. */
+  borrowIdle(profile: SandboxProfile): Promise<Borrowed | undefined>;
   /** How many there are, idle ones included. */
   size(): number;
   close(): Promise<void>;
@@ -86,8 +88,26 @@ export function createWorkerPool({ sandbox, limits, clock }: PoolOptions): Worke
     return refuse({ kind: 'closed' });
   };
 
+  const takeIdle = (key: string): IdleWorker | undefined => {
+    for (let entry = idle.take(key); entry !== undefined; entry = idle.take(key)) {
+      if (entry.worker.isAlive()) return entry;
+      dismiss(entry.worker);
+    }
+    return undefined;
+  };
+
   return {
     size: () => all.size,
+    async borrowIdle(profile) {
+      const launch = planWorkerLaunch(profile);
+      const box = launch === undefined ? undefined : await boxOf(sandbox, launch).catch(() => undefined);
+      // Asked for last: whoever has a turn would keep others waiting.
+      if (isClosed || box?.kind !== 'box' || !turns.takeFree()) return undefined;
+      const entry = takeIdle(box.key);
+      if (entry !== undefined) return lend(entry);
+      turns.giveBack();
+      return undefined;
+    },
     async borrow(profile) {
       if (isClosed) return { kind: 'closed' };
       const launch = planWorkerLaunch(profile);
@@ -98,10 +118,8 @@ export function createWorkerPool({ sandbox, limits, clock }: PoolOptions): Worke
       const box = await boxOf(sandbox, launch);
       if (box.kind === 'refused') return refuse(unavailable(box));
       if (isClosed) return refuse({ kind: 'closed' });
-      for (let entry = idle.take(box.key); entry !== undefined; entry = idle.take(box.key)) {
-        if (entry.worker.isAlive()) return lend(entry);
-        dismiss(entry.worker);
-      }
+      const waiting = takeIdle(box.key);
+      if (waiting !== undefined) return lend(waiting);
       // Idle ones of other workspaces make room.
       const stale = idle.count() + turns.taken() > limits.workers ? idle.take() : undefined;
       if (stale !== undefined) dismiss(stale.worker);

@@ -2,11 +2,18 @@ import { type Answer, type Approvals, type Permit, parseStatement, type SignedSt
 import type { AttestedApproval } from '@palyra/journal';
 import { type ApprovalId, canonicalJson } from '@palyra/primitives';
 
-/** The first of those who said yes; the others are in the journal's entries of the approval. */
-export function approvedBy({ statements, approvalIds }: Permit): AttestedApproval | undefined {
-  const [signed] = statements;
-  const [approvalId] = approvalIds;
-  return signed === undefined || approvalId === undefined ? undefined : attested(approvalId, 'approved', signed);
+const known = new WeakMap<Permit, { readonly approval: AttestedApproval | undefined }>();
+
+/** The first of those who said yes; the others are in the journal's entries of the approval. Asked several times for a call. */
+export function approvedBy(permit: Permit): AttestedApproval | undefined {
+  const before = known.get(permit);
+  if (before !== undefined) return before.approval;
+  const [signed] = permit.statements;
+  const [approvalId] = permit.approvalIds;
+  const isSaid = signed !== undefined && approvalId !== undefined;
+  const approval = isSaid ? attested(approvalId, 'approved', signed) : undefined;
+  known.set(permit, { approval });
+  return approval;
 }
 
 /** For the attestation of a refusal. Undefined when nobody signed anything. */

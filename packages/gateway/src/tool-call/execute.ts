@@ -1,4 +1,5 @@
 import type { Clock } from '@palyra/primitives';
+import type { Readiness } from '../catalog/tool.ts';
 import type { ConnectionDecider, DecideConnection } from '../connections/decide-connection.ts';
 import type { CallEnd } from './call-end.ts';
 import { consume, type PermittedCall } from './permitted-call.ts';
@@ -10,8 +11,11 @@ export interface ExecuteDeps {
 }
 
 /** Runs what was permitted, once. Throws `gateway.not_permitted` for anything else; whatever a tool throws is a result. */
-export function createExecute({ clock, connections }: ExecuteDeps): (call: PermittedCall) => Promise<CallEnd> {
-  return async (call) => {
+export function createExecute({
+  clock,
+  connections,
+}: ExecuteDeps): (call: PermittedCall, ready?: Readiness) => Promise<CallEnd> {
+  return async (call, ready) => {
     // SECURITY: T-01 — checked where it runs, whatever the types said before.
     consume(call);
     const { run, proposed } = call;
@@ -31,6 +35,7 @@ export function createExecute({ clock, connections }: ExecuteDeps): (call: Permi
     try {
       const result = await call.tool.execute(call, {
         signal: stop.signal,
+        ...(ready === undefined ? {} : { ready }),
         ...(asking === undefined ? {} : { connect: asking.connect }),
         ...(proposed.onOutput === undefined ? {} : { onOutput: proposed.onOutput }),
         ...(proposed.attached === undefined ? {} : { attached: proposed.attached }),

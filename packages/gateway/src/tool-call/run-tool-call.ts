@@ -1,3 +1,4 @@
+import type { Readiness } from '../catalog/tool.ts';
 import { type CallEnd, refusedByFault } from './call-end.ts';
 import type { CallLedger } from './call-ledger.ts';
 import type { AdmittedCall, DecidedCall, OpenedCall } from './decided-call.ts';
@@ -19,7 +20,7 @@ export interface ToolCallSteps {
   /** Durable before anything runs: from here on the call counts, and the approval is used up. */
   recordIntent(call: PermittedCall, ledger: CallLedger): Promise<Passed<PermittedCall>>;
   /** Takes nothing but a permitted call, and each one once. */
-  execute(call: PermittedCall): Promise<CallEnd>;
+  execute(call: PermittedCall, ready?: Readiness): Promise<CallEnd>;
   /** One attestation for every end, durable before anybody is told. */
   attest(call: OpenedCall, end: CallEnd, ledger: CallLedger): Promise<ToolCallResult>;
 }
@@ -46,11 +47,24 @@ async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLed
   if (collected.kind === 'refused') return collected;
 
   return inTurn(permitted.call, async () => {
-    const intended = await steps.recordIntent(permitted.call, ledger);
+    const recording = steps.recordIntent(permitted.call, ledger);
+    // SECURITY: T-32 — beside the record, so nothing that anybody could notice; without the record it is given up.
+    using ready = await readyBeside(recording, permitted.call);
+    const intended = await recording;
     if (intended.kind === 'refused') return intended;
 
-    return steps.execute(intended.call);
+    return await steps.execute(intended.call, ready);
   });
+}
+
+/** When the record is on its way, and this thread has nothing to do but to wait for it. */
+async function readyBeside(recording: Promise<unknown>, call: PermittedCall): Promise<Readiness | undefined> {
+  const { tool } = call;
+  if (tool.makeReady === undefined) return undefined;
+  // Heard of by whoever waits for it.
+  recording.catch(() => undefined);
+  await new Promise(setImmediate);
+  return tool.makeReady(call);
 }
 
 /** Calls of one run that are not safe beside one another wait here, where nothing is recorded of them as begun. */

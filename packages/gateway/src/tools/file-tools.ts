@@ -4,7 +4,7 @@ import { type Clock, canonicalJson, type JsonObject, type Sha256Hex, sha256OfJso
 import type { SandboxProfile } from '@palyra/sandbox';
 import type { BoundCall, CallPlace, Tool, ToolMetadata, ToolPlan, ToolRefusal } from '../catalog/tool.ts';
 import { boxFor } from '../file-tools/box-for.ts';
-import type { FileTools, Inspection } from '../file-tools/create-file-tools.ts';
+import type { FileTools, Inspection, ReadyWorker } from '../file-tools/create-file-tools.ts';
 import { FILE_TOOLS, type FileTool } from '../file-tools/file-tool-list.ts';
 import type { FileChanges, PatchInput, WriteInput } from '../file-tools/worker/tool-shapes.ts';
 import { planWorkerLaunch } from '../file-tools/worker-launch.ts';
@@ -18,7 +18,7 @@ import { timeIsOver } from './time-is-over.ts';
 import { unseenMoves } from './unseen-moves.ts';
 
 export interface FileToolDeps {
-  readonly fileTools: Pick<FileTools, 'inspect' | 'run'>;
+  readonly fileTools: Pick<FileTools, 'inspect' | 'makeReady' | 'run'>;
   /** As the file tools have it. */
   profileFor(workspace: string): SandboxProfile;
   readonly changes: ChangeLog;
@@ -60,7 +60,8 @@ function define(tool: FileTool, deps: FileToolDeps): Tool {
       const box = boxFor(profileFor(workspace), { kind: 'run', tool: tool.name, input }, opened);
       return planOf({ tool, input, place, inspected, profile: planWorkerLaunch(box)?.profile ?? box });
     },
-    async execute({ plan, needsBoundBytes }, { signal }) {
+    makeReady: ({ plan }) => fileTools.makeReady(tool.name, (plan.prepared as Prepared).place.workspace),
+    async execute({ plan, needsBoundBytes }, { signal, ready }) {
       const { input, place, opened, changes: planned } = plan.prepared as Prepared;
       const { runId, callId, workspace } = place;
       const startedAt = clock.now();
@@ -71,6 +72,7 @@ function define(tool: FileTool, deps: FileToolDeps): Tool {
         // SECURITY: T-03, T-15 — exactly the files of the plan that was decided: where a path leads by now is another file.
         allowProtected: opened,
         signal,
+        ...(ready === undefined ? {} : { ready: ready as ReadyWorker }),
         async onPrepared(prepared) {
           // SECURITY: T-04 — what somebody looked at is done to those bytes and makes these, or is not done at all.
           isChanged = needsBoundBytes && planned !== null && !isDeepStrictEqual(prepared, planned);

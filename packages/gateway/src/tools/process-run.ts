@@ -10,7 +10,13 @@ import {
 import type { Binding, Limits, Refusal, RunOptions, Sandbox, SandboxProfile } from '@palyra/sandbox';
 import type { BoundCall, CallPlace, Tool, ToolMetadata, ToolPlan, ToolRefusal, ToolResult } from '../catalog/tool.ts';
 import type { BindCredentials } from '../connections/bound-credentials.ts';
-import { type CallNetworkDeps, openCallNetwork, wantsWayOut } from '../connections/call-network.ts';
+import {
+  type CallNetworkDeps,
+  openCallNetwork,
+  type ReadyNetwork,
+  readyNetwork,
+  wantsWayOut,
+} from '../connections/call-network.ts';
 import { DEFAULT_OPERATOR_NETWORK, type OperatorNetwork } from '../connections/operator-network.ts';
 import type { Redactor } from '../redact/create-redactor.ts';
 import type { PermittedCall } from '../tool-call/permitted-call.ts';
@@ -105,6 +111,8 @@ export function createCommandTool(deps: ProcessRunDeps, kind: CommandKind): Tool
       };
       return planOf(kind.metadata, { process, binding }, { ...facts, bind });
     },
+    // A session's way out leads to whoever answers it, too, and that is known when it has begun.
+    ...(kind.openSession === undefined ? { makeReady: (call) => readyNetwork(networkOfCall(call), call, wayOut) } : {}),
     async execute(call, context) {
       const { process, binding } = call.plan.prepared as Prepared;
       // SECURITY: T-04 — what somebody looked at runs as these bytes or not at all.
@@ -118,19 +126,23 @@ export function createCommandTool(deps: ProcessRunDeps, kind: CommandKind): Tool
       const opened = await kind.openSession?.(call);
       if (opened !== undefined) session.defer(opened.close);
       const around = { ...context, ...(opened === undefined ? {} : { door: opened.door }) };
-      const network = await openCallNetwork(process.network, { call, context: around }, wayOut);
+      const ready = context.ready as ReadyNetwork | undefined;
+      const network = await (ready?.take(context) ??
+        openCallNetwork(process.network, { call, context: around }, wayOut));
       if (network.kind === 'refused') return network;
       const result = await sandbox
         .run(process.command, process.profile, {
           signal,
           onOutput: output.take,
+          // While its paths are looked at: what is attested of its connections is whole when they are ended.
+          onEnd: () => void network.end().catch(() => undefined),
           ...(feed?.options ?? inputOf(process)),
           ...network.options,
           // Without it a sandbox that waits already can take the command.
           ...(bound === undefined ? {} : { bound }),
           ...(opened === undefined ? {} : { kept: 'none' as const }),
         })
-        .finally(() => void network.end());
+        .finally(() => void network.end().catch(() => undefined));
       feed?.stop();
       await output.end(endOf(result));
       const told = toolResultOf({
@@ -142,6 +154,10 @@ export function createCommandTool(deps: ProcessRunDeps, kind: CommandKind): Tool
       return withFeed(told, feed);
     },
   };
+}
+
+function networkOfCall({ plan }: PermittedCall): ProcessCommand['network'] {
+  return (plan.prepared as Prepared).process.network;
 }
 
 /** A terminal that nobody types into is told so, or whoever reads from it would wait for the end of the call. */

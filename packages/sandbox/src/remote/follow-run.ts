@@ -46,6 +46,7 @@ export function followRun(question: FollowedRun, options: RunOptions, open: (eac
       else if (kind === FROM_HOST.want) void input?.sendNext(say);
       // A caller that throws wants no more of it.
       else if (kind === FROM_HOST.started) attempt(() => begin(decodeValue(payload) as MeasuredFacts), cancel);
+      else if (kind === FROM_HOST.ended) attempt(() => options.onEnd?.(), ignored);
       else if (kind === FROM_HOST.stdout) consume('stdout', payload).catch(cancel);
       else if (kind === FROM_HOST.stderr) consume('stderr', payload).catch(cancel);
     };
@@ -107,6 +108,8 @@ function lostRun({ profile }: FollowedRun, facts: MeasuredFacts | undefined, sta
     endedAt: Date.now(),
   };
 }
+
+function ignored(): void {}
 
 function attempt(act: () => void, otherwise: () => void): void {
   try {

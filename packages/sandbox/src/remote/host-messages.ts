@@ -59,6 +59,8 @@ export const FROM_HOST = {
   gateOutput: 138,
   /** The oldest bytes for a gate are on their way. */
   gateTaken: 139,
+  /** Of a command that has a way out: everything that it started is dead. */
+  ended: 140,
 } as const;
 
 export type HostOpening = Pick<SandboxOptions, 'operator' | 'keptDirectory' | 'launcherProgram' | 'pool' | 'owner'>;

@@ -106,6 +106,7 @@ function serveRun(sandbox: Sandbox, question: RunQuestion, { say, id, gate }: Ru
       running = started;
       say(FROM_HOST.started, id, encodeValue(started.facts));
     },
+    ...(wayOut === undefined ? {} : { onEnd: () => say(FROM_HOST.ended, id) }),
     ...(isHeard ? { onOutput } : {}),
     ...(input === undefined ? {} : { input: input.source }),
     ...(bound === undefined ? {} : { bound }),

@@ -38,6 +38,6 @@ export function copiedFiles({ systemFiles, placed, trusted, home }: HostSurvey):
 }
 
 /** Behind those above. */
-export function firstFreeFd(survey: HostSurvey): number {
-  return FIRST_FILE_FD + copiedFiles(survey).length;
+export function firstFreeFd(files: readonly CopiedFile[]): number {
+  return FIRST_FILE_FD + files.length;
 }

@@ -5,10 +5,10 @@ import type { Limits, SandboxProfile } from '../../profile.ts';
 import type { ProtectionMount } from '../../protect/plan-protection.ts';
 import { seccompProgram } from '../../seccomp/filter.ts';
 import type { HostSurvey } from '../../survey/host-survey.ts';
-import { authorityDefaults, proxyDefaults, proxyVariables, toolEnvironment } from '../../tool-environment.ts';
+import { AUTHORITY_DEFAULTS, PROXY_DEFAULTS, PROXY_VARIABLES, toolEnvironment } from '../../tool-environment.ts';
 import { toolRlimits } from '../../tool-rlimits.ts';
 import { BOX_USER } from './box-files.ts';
-import { copiedFiles, firstFreeFd } from './copied-files.ts';
+import { type CopiedFile, copiedFiles, firstFreeFd } from './copied-files.ts';
 import { homeData, homeMounts } from './home-mounts.ts';
 import { type Access, bind, file, fileOver, type HandOver, type PlannedMount, tmpfs } from './planned-mounts.ts';
 
@@ -25,7 +25,8 @@ export function planBubblewrap(
   survey: HostSurvey & { readonly bubblewrap: string },
 ): LaunchPlan {
   const { limits } = profile;
-  const { mounts, staged } = layOut(profile, survey);
+  const files = copiedFiles(survey);
+  const { mounts, staged } = layOut(profile, survey, files);
   const rlimits = toolRlimits({
     limits,
     memory: survey.cgroups.facts.memory,
@@ -44,11 +45,11 @@ export function planBubblewrap(
       path: survey.program,
       argv: command.argv,
       environment: toolEnvironment(command, profile, {
-        ours: { ...boxEnvironment(survey), ...(hasWayOut ? proxyVariables() : {}) },
+        ours: { ...boxEnvironment(survey), ...(hasWayOut ? PROXY_VARIABLES : {}) },
         defaults: {
           ...IN_THE_BOX,
-          ...(hasWayOut ? proxyDefaults() : OFFLINE),
-          ...(survey.trusted === undefined ? {} : authorityDefaults()),
+          ...(hasWayOut ? PROXY_DEFAULTS : OFFLINE),
+          ...(survey.trusted === undefined ? {} : AUTHORITY_DEFAULTS),
         },
       }),
       cwd: command.cwd ?? survey.workspace.root,
@@ -61,8 +62,8 @@ export function planBubblewrap(
     cgroups,
     data: [
       { fd: SECCOMP_FD, bytes: seccompProgram({ arch: survey.arch, unixSockets: profile.unixSockets }) },
-      ...copiedFiles(survey).map(({ fd, bytes }) => ({ fd, bytes })),
-      ...homeData(survey, firstFreeFd(survey)),
+      ...files.map(({ fd, bytes }) => ({ fd, bytes })),
+      ...homeData(survey, firstFreeFd(files)),
     ],
     filter: undefined,
     landlock: undefined,
@@ -126,11 +127,10 @@ interface Layout {
 }
 
 /** In this order: what comes later lies on top. */
-function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
+function layOut(profile: SandboxProfile, survey: HostSurvey, files: readonly CopiedFile[]): Layout {
   const { workspace, toolchains } = survey;
   const writable = profile.workspace.access === 'read-write';
   const handOver = createHandOver(survey);
-  const files = copiedFiles(survey);
   const directories = survey.systemFiles.filter(({ kind }) => kind === 'mount');
   const workspaces = [workspace.root, ...workspace.gitDirectories];
   const mounts = [
@@ -139,7 +139,7 @@ function layOut(profile: SandboxProfile, survey: HostSurvey): Layout {
     tmpfs('/tmp', '1777', profile.limits),
     tmpfs(BOX_USER.home, '0700', profile.limits),
     ...files.filter(({ isOver }) => !isOver).map(file),
-    ...homeMounts(survey, { limits: profile.limits, handOver, firstFd: firstFreeFd(survey) }),
+    ...homeMounts(survey, { limits: profile.limits, handOver, firstFd: firstFreeFd(files) }),
     ...(survey.placed?.links ?? []).map(({ at, target }) => ({ args: ['--symlink', target, at], expected: [] })),
     ...directories.map(({ path }) => bind(path, path, { writable: false })),
     ...files.filter(({ isOver }) => isOver).map(fileOver),

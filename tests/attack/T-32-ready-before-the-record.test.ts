@@ -1,0 +1,68 @@
+// T-32: what is made ready while the intent of a call is being recorded does something before there is a record of it, or
+// stays behind when there never is one.
+import type { Readiness, Tool } from '@palyra/gateway';
+import type { Journal } from '@palyra/journal';
+import { afterEach, expect, test } from 'vitest';
+import { type GatewayHouse, openHouse, removeHouse } from '../integration/gateway-house.ts';
+import { testTool } from '../integration/gateway-tools-for-tests.ts';
+
+let house: (GatewayHouse & { readonly root: string }) | undefined;
+
+afterEach(async () => {
+  await house?.close();
+  if (house !== undefined) removeHouse(house.root);
+  house = undefined;
+});
+
+/** Notes in which order things happen. */
+function watchedTool(happened: string[]): Tool {
+  const tool = testTool({
+    execute: async () => {
+      happened.push('executed');
+      return {};
+    },
+  });
+  const ready: Readiness = { [Symbol.dispose]: () => void happened.push('given up') };
+  return {
+    ...tool,
+    makeReady() {
+      happened.push('made ready');
+      return ready;
+    },
+    async execute(call, context) {
+      expect(context.ready).toBe(ready);
+      return tool.execute(call, context);
+    },
+  };
+}
+
+function recording(happened: string[], refuse: boolean): (journal: Journal) => Journal {
+  return (journal) => ({
+    ...journal,
+    async append(actor, drafts, options) {
+      const isIntent = drafts.some(({ kind }) => kind === 'intent');
+      if (isIntent && refuse) throw new Error('The journal takes nothing.');
+      const appended = await journal.append(actor, drafts, options);
+      if (isIntent) happened.push('recorded');
+      return appended;
+    },
+  });
+}
+
+async function callOnce(happened: string[], refuse: boolean) {
+  house = await openHouse({ tools: [watchedTool(happened)], around: recording(happened, refuse) });
+  const run = await house.gateway.startRun(house.agent, { workspace: house.workspace });
+  return run.call({ tool: 'test.echo', input: '{"text":"a"}' });
+}
+
+test('nothing runs before the intent is recorded, whatever was made ready meanwhile', async () => {
+  const happened: string[] = [];
+  expect((await callOnce(happened, false)).outcome.kind).toBe('completed');
+  expect(happened).toEqual(['made ready', 'recorded', 'executed', 'given up']);
+});
+
+test('what was made ready for a call whose intent cannot be recorded is given up, and nothing runs', async () => {
+  const happened: string[] = [];
+  expect((await callOnce(happened, true)).outcome.kind).toBe('refused');
+  expect(happened).toEqual(['made ready', 'given up']);
+});
