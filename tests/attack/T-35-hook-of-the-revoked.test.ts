@@ -13,7 +13,8 @@ async function ask(agent: HookedAgent): Promise<Said> {
   if (said.code === 0) await agent.say(agent.event('PostToolUse', 'Read', input, { ...more, tool_response: {} }));
   return said;
 }
-const credentialOf = ({ palyrad }: HookedAgent) => openCredential(credentialDirectory(palyrad.home.identity, 'local-agent'));
+const credentialOf = ({ palyrad }: HookedAgent) =>
+  openCredential(credentialDirectory(palyrad.home.identity, 'local-agent'));
 
 /** Often enough that palyrad remembers it. */
 async function askOften(agent: HookedAgent): Promise<void> {

@@ -33,11 +33,7 @@ if (entry.length === 1 && isClean && isNewEnough(process.versions.node)) {
 /** @param {string} node */
 function goOnWith(node) {
   const cache = entry.length === 1 ? undefined : compileCache(COMPILED);
-  become(
-    node,
-    [...entry, ...process.argv.slice(2)],
-    cache === undefined ? env : { NODE_COMPILE_CACHE: cache, ...env },
-  );
+  become(node, [...entry, ...process.argv.slice(2)], cache === undefined ? env : { NODE_COMPILE_CACHE: cache, ...env });
 }
 
 function refuse() {

@@ -1,6 +1,6 @@
 import type { Device, RegistryChange } from '@palyra/identity';
-import { createFakeClock } from '@palyra/testkit';
 import { parseId } from '@palyra/primitives';
+import { createFakeClock } from '@palyra/testkit';
 import { expect, test } from 'vitest';
 import { rememberDevice } from './remembered-device.ts';
 
