@@ -5,11 +5,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { ApprovalService } from '@palyra/api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type HookedAgent, run, startHookedAgent } from '../hooked-agent.ts';
+import { type HookedAgent, run, type Said, startHookedAgent } from '../hooked-agent.ts';
 
 let agent: HookedAgent;
 
@@ -90,7 +90,18 @@ describe('somebody else on the port that palyrad had', () => {
   ];
 
   test.each(answers)('%s', async (_what, answer) => {
-    const impostor = createServer((socket) => void socket.once('data', () => socket.end(answer)));
+    expect(await answeredBy((socket) => void socket.end(answer))).toMatchObject({ code: 2, stdout: '' });
+  });
+
+  test('says yes, then more, and does not hang up', async () => {
+    const [, [, signed]] = answers as [unknown, [string, Buffer]];
+    const said = await answeredBy((socket) => void socket.write(Buffer.concat([signed, signed])));
+    expect(said).toMatchObject({ code: 2, stdout: '' });
+    expect(said.stderr).toContain('palyrad did not answer');
+  });
+
+  async function answeredBy(answer: (socket: Socket) => void): Promise<Said> {
+    const impostor = createServer((socket) => void socket.once('data', () => answer(socket)));
     await once(impostor.listen(0, '127.0.0.1'), 'listening');
     const { port } = impostor.address() as AddressInfo;
     const home = await homeThatLeadsTo(port);
@@ -100,8 +111,8 @@ describe('somebody else on the port that palyrad had', () => {
       JSON.stringify(read('a.txt')),
     );
     impostor.close();
-    expect(said).toMatchObject({ code: 2, stdout: '' });
-  });
+    return said;
+  }
 
   async function homeThatLeadsTo(port: number): Promise<string> {
     const home = join(agent.palyrad.root, `leads-to-${port}`);

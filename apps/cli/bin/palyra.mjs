@@ -21,19 +21,19 @@ const entry = existsSync(SOURCE) ? ['--conditions=palyra-source', SOURCE] : [REL
 const { NODE_OPTIONS, NODE_PATH, ...env } = process.env;
 const isClean = NODE_OPTIONS === undefined && NODE_PATH === undefined && process.execArgv.length === 0;
 
-const node = findNode(import.meta.url);
-if (node === undefined) {
-  refuse();
-} else if (entry.length === 1 && isClean && isNewEnough(process.versions.node)) {
+if (entry.length === 1 && isClean && isNewEnough(process.versions.node)) {
   process.argv[1] = RELEASE;
   await import(new URL('../dist/main.js', import.meta.url).href);
 } else {
+  const node = findNode(import.meta.url);
+  if (node === undefined) refuse();
+  else goOnWith(node.path);
+}
+
+/** @param {string} node */
+function goOnWith(node) {
   const cache = entry.length === 1 ? undefined : compileCache(COMPILED);
-  become(
-    node.path,
-    [...entry, ...process.argv.slice(2)],
-    cache === undefined ? env : { NODE_COMPILE_CACHE: cache, ...env },
-  );
+  become(node, [...entry, ...process.argv.slice(2)], cache === undefined ? env : { NODE_COMPILE_CACHE: cache, ...env });
 }
 
 function refuse() {

@@ -1,5 +1,6 @@
 // Plain JavaScript for Node 18 and up: it runs on whatever Node the host has.
 import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -23,9 +24,11 @@ const BINARIES = new Map([
 export function findNode(from) {
   const pinned = pinnedBinary(from);
   if (pinned !== undefined) {
-    if (pinned === process.execPath) return { path: pinned, version: process.versions.node };
-    const version = versionOf(pinned);
-    if (version !== undefined) return { path: pinned, version };
+    if (pinned.path === process.execPath) return { path: pinned.path, version: process.versions.node };
+    // Whatever loaded the Node that runs this loads that one too. Asking it costs each command a start of Node.
+    const loader = loaderOf(process.execPath);
+    const version = loader !== undefined && loader === loaderOf(pinned.path) ? pinned.version : versionOf(pinned.path);
+    if (version !== undefined) return { path: pinned.path, version };
   }
   if (isNewEnough(process.versions.node)) return { path: process.execPath, version: process.versions.node };
   return undefined;
@@ -74,9 +77,35 @@ function pinnedBinary(from) {
   if (binary === undefined) return undefined;
   const [name = '', file = ''] = binary;
   try {
-    return join(dirname(createRequire(from).resolve(`${name}/package.json`)), file);
+    const require = createRequire(from);
+    const manifest = require.resolve(`${name}/package.json`);
+    const { version } = require(manifest);
+    return { path: join(dirname(manifest), file), version: String(version) };
   } catch {
     return undefined;
+  }
+}
+
+const MOST_HEADER_BYTES = 4096;
+const LOADER = /\0(\/[\w./-]+\/ld-[\w.-]+\.so\.\d+)\0/;
+
+/**
+ * Who loads a program of Linux: one of glibc, of musl, or what a system without either puts in its place. Undefined when it
+ * cannot be read, and elsewhere.
+ * @param {string} path
+ */
+function loaderOf(path) {
+  /** @type {number | undefined} */
+  let file;
+  try {
+    file = openSync(path, 'r');
+    const header = Buffer.alloc(MOST_HEADER_BYTES);
+    const length = readSync(file, header, 0, MOST_HEADER_BYTES, 0);
+    return LOADER.exec(header.toString('latin1', 0, length))?.[1];
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 

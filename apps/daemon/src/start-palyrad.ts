@@ -9,6 +9,7 @@ import { createAgentSessions } from './agents/agent-sessions.ts';
 import { openHookListener } from './agents/hook-listener.ts';
 import { localAgent } from './agents/local-agent.ts';
 import { openWrappedSession } from './agents/open-wrapped-session.ts';
+import { rememberDevice } from './agents/remembered-device.ts';
 import { serveBox } from './agents/serve-box.ts';
 import { composeDaemon, type Daemon } from './compose.ts';
 import { createConsoleSessions } from './console/console-sessions.ts';
@@ -73,7 +74,8 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
   const lifecycle = createLifecycle();
   const place = callerPlace(options, daemon);
   const certificate = agentCertificateReader(home.identity);
-  const caller = () => localAgent({ certificate, ...identity, clock, separation: place.separation });
+  const devices = started.adopt(await rememberDevice({ ...identity, clock }), (each) => each.close());
+  const caller = () => localAgent({ certificate, devices, clock, separation: place.separation });
   const agentSessions = createAgentSessions({
     ...daemon,
     hubs,

@@ -1,6 +1,6 @@
-import { hostSurveyFiles } from './survey/survey-files.ts';
+import { hostSurveyFiles, withRememberedPaths } from './survey/survey-files.ts';
 import type { OperatorPlaces } from './survey/survey-host.ts';
-import { checkWorkspace } from './survey/workspace.ts';
+import { checkFolder } from './survey/workspace.ts';
 
 /** A directory as it really is, or why commands would be refused in it. */
 export type WorkspaceLook =
@@ -9,9 +9,11 @@ export type WorkspaceLook =
 
 /** For whoever keeps a list of workspaces: the same rules as for a command, on the path with its links resolved. */
 export function lookAtWorkspace(path: string, operator: Pick<OperatorPlaces, 'home' | 'palyraHome'>): WorkspaceLook {
-  const real = hostSurveyFiles.realPath(path) ?? path;
+  // Each hook of an agent asks, and waits: of what is looked at twice it is asked once.
+  const files = withRememberedPaths(hostSurveyFiles);
+  const real = files.realPath(path) ?? path;
   const { home, palyraHome } = operator;
-  const check = checkWorkspace({ root: real, home, palyraHome, files: hostSurveyFiles });
+  const check = checkFolder({ root: real, home, palyraHome, files });
   if (check.kind === 'ok') return { kind: 'ok', root: check.root };
   return { kind: 'refused', message: check.message, fix: check.fix };
 }

@@ -1,4 +1,3 @@
-import { setImmediate as aTurn } from 'node:timers/promises';
 import {
   type AgentAnswer,
   type AgentEvent,
@@ -133,8 +132,6 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
     const asked = { ...said, who: deps.caller() };
     // Whoever needs it hears of it.
     asked.who.catch(() => undefined);
-    // The database is asked when this turn ends, and reads while the message is read here.
-    await aTurn();
     const event = hooks.readEvent(readMessage(said.message));
     switch (event.kind) {
       case 'canary':

@@ -53,6 +53,19 @@ static bool take(const uint8_t **at, size_t *left, const uint8_t **part, size_t 
   return true;
 }
 
+static size_t length_at(const uint8_t *bytes, size_t at) {
+  uint32_t wire;
+  memcpy(&wire, bytes + at, sizeof wire);
+  return ntohl(wire);
+}
+
+size_t answer_length(const uint8_t *bytes, size_t length) {
+  if (length < 1 + 4) return 0;
+  size_t err = 1 + 4 + length_at(bytes, 1);
+  if (length < err + 4) return err > MOST_ANSWER ? err : 0;
+  return err + 4 + length_at(bytes, err) + SHA256_BYTES;
+}
+
 // SECURITY: T-58 — whoever took palyrad's port has no key: what it says is no answer, and nothing of it is acted on.
 bool read_answer(const uint8_t *bytes, size_t length, const struct question *question, const struct place *place,
                  struct answer *answer) {

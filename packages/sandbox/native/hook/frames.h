@@ -9,6 +9,7 @@
 
 #define NONCE_BYTES 32
 #define MOST_MESSAGE (8u * 1024 * 1024)
+#define MOST_ANSWER (16u * 1024 * 1024)
 
 /* Where palyrad is, and the key by which each knows the other. */
 struct place {
@@ -34,6 +35,12 @@ struct answer {
 
 /* A buffer to send, to be freed; NULL when it does not fit. apps/daemon/src/agents/hook-frames.ts has the same. */
 uint8_t *write_question(const struct question *question, const struct place *place, size_t *length);
+
+/*
+ * How many bytes the answer has that begins like this, or says that it has, which may be more than MOST_ANSWER; 0 while that is
+ * not known. Nothing is proven by it: read_answer does that.
+ */
+size_t answer_length(const uint8_t *bytes, size_t length);
 
 /* Whether these bytes are a whole answer to this question, signed; only then is `answer` filled, with pointers into them. */
 bool read_answer(const uint8_t *bytes, size_t length, const struct question *question, const struct place *place,

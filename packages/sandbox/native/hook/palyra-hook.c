@@ -26,7 +26,6 @@
 #include "frames.h"
 
 #define BLOCKED 2
-#define MOST_ANSWER (16u * 1024 * 1024)
 #define MOST_PATIENCE 86400
 
 struct bytes {
@@ -60,7 +59,10 @@ static long seconds_of(const char *text) {
   return seconds;
 }
 
-static struct bytes read_all(int fd, size_t most, const char *what) {
+/* How long the whole is, by its beginning; 0 while that is not said yet. */
+typedef size_t (*whole_length)(const uint8_t *bytes, size_t length);
+
+static struct bytes read_until(int fd, size_t most, const char *what, whole_length whole) {
   size_t room = 64 * 1024;
   struct bytes held = { malloc(room), 0 };
   for (;;) {
@@ -71,11 +73,18 @@ static struct bytes read_all(int fd, size_t most, const char *what) {
     if (got == 0) return held;
     held.length += (size_t)got;
     if (held.length > most) block(what, DOCTOR);
+    size_t wanted = whole == NULL ? 0 : whole(held.at, held.length);
+    if (wanted > most) block(what, DOCTOR);
+    if (wanted != 0 && held.length >= wanted) return held;
     if (held.length == room) {
       room *= 2;
       held.at = realloc(held.at, room);
     }
   }
+}
+
+static struct bytes read_all(int fd, size_t most, const char *what) {
+  return read_until(fd, most, what, NULL);
 }
 
 static struct place find_palyrad(const char *home) {
@@ -187,7 +196,8 @@ int main(int argc, char **argv) {
   int fd = reach(&place);
   if (options.listener != NULL && !write_all(fd, (const uint8_t *)DOOR_WORD, sizeof DOOR_WORD - 1)) block("palyrad does not listen", UP);
   if (!write_all(fd, asked, length)) block("palyrad does not listen", UP);
-  struct bytes said = read_all(fd, MOST_ANSWER, "palyrad's answer is too long");
+  // Not until it hangs up: it has other things to do first, and the agent waits.
+  struct bytes said = read_until(fd, MOST_ANSWER, "palyrad's answer is too long", answer_length);
   struct answer answer;
   if (!read_answer(said.at, said.length, &question, &place, &answer)) block("palyrad did not answer", DOCTOR);
 

@@ -48,6 +48,18 @@ export const hostSurveyFiles: SurveyFiles = {
     }),
 };
 
+/** For one look: half of the answers is the operator's home, over and over. */
+export function withRememberedPaths(files: SurveyFiles): SurveyFiles {
+  const known = new Map<string, string | undefined>();
+  return {
+    ...files,
+    realPath(path) {
+      if (!known.has(path)) known.set(path, files.realPath(path));
+      return known.get(path);
+    },
+  };
+}
+
 /** Also for what does not exist yet: the nearest ancestor that does is resolved. */
 export function resolvePath(files: Pick<SurveyFiles, 'realPath'>, path: string): string {
   const plain = trimmed(normalize(path));

@@ -2,20 +2,32 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { SandboxErrorCode } from '../sandbox-error.ts';
 import { CREDENTIAL_PATHS, SETTINGS_DIRECTORY } from './credential-paths.ts';
 import { gitDirectoriesOf } from './git-directories.ts';
-import { isAtOrBelow, resolvePath, type SurveyFiles } from './survey-files.ts';
+import { isAtOrBelow, resolvePath, type SurveyFiles, withRememberedPaths } from './survey-files.ts';
 
-export type WorkspaceCheck =
-  | {
-      readonly kind: 'ok';
-      /** Every link resolved: what is checked is what is mounted. */
-      readonly root: string;
-      readonly owner: { readonly uid: number; readonly gid: number };
-      /** Of a worktree: the repository that it belongs to. */
-      readonly gitDirectories: readonly string[];
-      /** Why git will not work in it, when that is so. */
-      readonly gitRemark: string | undefined;
-    }
-  | { readonly kind: 'refused'; readonly code: SandboxErrorCode; readonly message: string; readonly fix: string };
+export type WorkspaceCheck = (CheckedFolder & CheckedGit) | RefusedFolder;
+
+export type FolderCheck = CheckedFolder | RefusedFolder;
+
+interface CheckedFolder {
+  readonly kind: 'ok';
+  /** Every link resolved: what is checked is what is mounted. */
+  readonly root: string;
+  readonly owner: { readonly uid: number; readonly gid: number };
+}
+
+interface CheckedGit {
+  /** Of a worktree: the repository that it belongs to. */
+  readonly gitDirectories: readonly string[];
+  /** Why git will not work in it, when that is so. */
+  readonly gitRemark: string | undefined;
+}
+
+interface RefusedFolder {
+  readonly kind: 'refused';
+  readonly code: SandboxErrorCode;
+  readonly message: string;
+  readonly fix: string;
+}
 
 export interface WorkspaceQuestion {
   readonly root: string;
@@ -69,10 +81,24 @@ const SHARED_DIRECTORIES = [
 const HOME_PARENTS = ['/home', '/Users', '/var/home'];
 const HOME_MARKS = ['.ssh', '.gnupg', '.profile', '.bashrc', '.zshrc'];
 
+/** With what git needs of it, which is mounted besides. */
+export function checkWorkspace(question: WorkspaceQuestion): WorkspaceCheck {
+  const files = withRememberedPaths(question.files);
+  const { home, palyraHome } = question;
+  const checked = checkFolder({ ...question, files });
+  if (checked.kind === 'refused') return checked;
+  const git = gitDirectoriesOf(checked.root, files);
+  // SECURITY: T-19 — a repository is mounted as the workspace is, so it must be as harmless.
+  const isSafe = git.directories.every((path) => whyUnsafe(path, { home, palyraHome, files }) === undefined);
+  return {
+    ...checked,
+    gitDirectories: isSafe ? git.directories : [],
+    gitRemark: isSafe ? git.remark : 'Its repository lies where a tool must not reach.',
+  };
+}
+
 // SECURITY: T-41 — the caller names the workspace, and a tool may write all of it: a wide one is no sandbox.
-export function checkWorkspace({ root, home, palyraHome, files: host }: WorkspaceQuestion): WorkspaceCheck {
-  // Half of the answers is the operator's home, over and over.
-  const files = { ...host, realPath: remembered(host.realPath) };
+export function checkFolder({ root, home, palyraHome, files }: WorkspaceQuestion): FolderCheck {
   if (!isAbsolute(root)) return refused('The workspace is not an absolute path.');
   const real = files.realPath(root);
   const facts = real === undefined ? undefined : files.stat(real);
@@ -82,16 +108,7 @@ export function checkWorkspace({ root, home, palyraHome, files: host }: Workspac
 
   const reason = whyUnsafe(real, { home, palyraHome, files });
   if (reason !== undefined) return refused(reason);
-  const git = gitDirectoriesOf(real, files);
-  // SECURITY: T-19 — a repository is mounted as the workspace is, so it must be as harmless.
-  const isSafe = git.directories.every((path) => whyUnsafe(path, { home, palyraHome, files }) === undefined);
-  return {
-    kind: 'ok',
-    root: real,
-    owner: { uid: facts.uid, gid: facts.gid },
-    gitDirectories: isSafe ? git.directories : [],
-    gitRemark: isSafe ? git.remark : 'Its repository lies where a tool must not reach.',
-  };
+  return { kind: 'ok', root: real, owner: { uid: facts.uid, gid: facts.gid } };
 }
 
 type Surroundings = Omit<WorkspaceQuestion, 'root'>;
@@ -166,14 +183,6 @@ function trimmed(path: string): string {
   return path.length > 1 ? path.replace(/\/+$/, '') : path;
 }
 
-function remembered(ask: SurveyFiles['realPath']): SurveyFiles['realPath'] {
-  const known = new Map<string, string | undefined>();
-  return (path) => {
-    if (!known.has(path)) known.set(path, ask(path));
-    return known.get(path);
-  };
-}
-
 /** Also of others: a daemon that runs as root reaches them all. */
 function isSomebodysHome(path: string, files: SurveyFiles): boolean {
   return HOME_PARENTS.includes(dirname(path)) && HOME_MARKS.some((name) => files.lstat(join(path, name)) !== undefined);
@@ -188,7 +197,7 @@ function isInHome(path: string, homes: readonly string[]): boolean {
 
 const REAL_PATH = 'Give its real path (realpath).';
 
-function refused(message: string, fix = 'Name the directory of one project.'): WorkspaceCheck {
+function refused(message: string, fix = 'Name the directory of one project.'): RefusedFolder {
   return {
     kind: 'refused',
     code: 'sandbox.unsafe_workspace',

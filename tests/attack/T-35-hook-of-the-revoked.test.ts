@@ -1,0 +1,41 @@
+// T-35: the agent of this home was revoked, by a command that palyrad was asked for or behind its back in the database, and its
+// hooks go on asking. palyrad remembers for a moment who the agent is: no longer than a second after the revocation may it
+// answer with anything but a no.
+import { DeviceService } from '@palyra/api';
+import { credentialDirectory, openCredential } from '@palyra/identity';
+import { expect, test } from 'vitest';
+import { type HookedAgent, type Said, startHookedAgent } from '../hooked-agent.ts';
+
+/** What is never reported palyrad would wait for when it ends. */
+async function ask(agent: HookedAgent): Promise<Said> {
+  const [input, more] = [{ file_path: 'a.txt' }, { tool_use_id: crypto.randomUUID() }];
+  const said = await agent.say(agent.event('PreToolUse', 'Read', input, more));
+  if (said.code === 0) await agent.say(agent.event('PostToolUse', 'Read', input, { ...more, tool_response: {} }));
+  return said;
+}
+const credentialOf = ({ palyrad }: HookedAgent) =>
+  openCredential(credentialDirectory(palyrad.home.identity, 'local-agent'));
+
+/** Often enough that palyrad remembers it. */
+async function askOften(agent: HookedAgent): Promise<void> {
+  for (let i = 0; i < 5; i += 1) expect(await ask(agent)).toEqual({ code: 0, stdout: '', stderr: '' });
+}
+
+test('revoked by palyrad itself: the next hook is refused', { timeout: 60_000 }, async () => {
+  await using agent = await startHookedAgent();
+  await askOften(agent);
+  const { device } = credentialOf(agent);
+  await agent.palyrad.client(DeviceService, 'operator').revokeDevice({ deviceId: device, reason: 'lost' });
+  expect(await ask(agent)).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('revoked by another process: hooks are refused within a second', { timeout: 60_000 }, async () => {
+  await using agent = await startHookedAgent();
+  await askOften(agent);
+  await agent.palyrad.revoke(credentialOf(agent));
+  const revokedAt = performance.now();
+  while (performance.now() - revokedAt < 1_000) await ask(agent);
+  const said = await ask(agent);
+  expect(said).toMatchObject({ code: 2, stdout: '' });
+  expect(said.stderr).toContain('does not count any more');
+});
