@@ -1,5 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { Decider } from '@palyra/approvals';
 import { homeLayout, parseConfig } from '@palyra/config';
 import { composeDaemon, type Daemon } from '@palyra/daemon';
@@ -35,6 +36,9 @@ interface Opened {
 /** More than any measurement makes. */
 const MANY_CALLS = 100_000_000;
 
+/** About as long as the daemon of a row rests that has its sandboxes made off the clock: what rested is slower. */
+const REST_MS = 20;
+
 export default defineBenchmark<Context>({
   name: 'pipeline',
   description: 'A call from its proposal to its attestation, against its executor alone and one append to the journal.',
@@ -56,6 +60,7 @@ export default defineBenchmark<Context>({
   },
   contenders: [
     oneAppend('w1'),
+    oneAppend('w1-idle', REST_MS),
     call('echo', ({ warm }) => warm, ['palyra.echo', { text: 'x' }]),
     { ...call('echo-16', ({ warm }) => warm, ['palyra.echo', { text: 'x' }]), concurrency: 16 },
     warmed('tier-b', ({ observing }) => observing, ['palyra.process.run', { argv: [COMMAND], sandbox: 'limits' }]),
@@ -196,8 +201,8 @@ function granted(name: string): Contender<Context> {
   };
 }
 
-/** As in `bench/journal.bench.ts`: one durable, signed entry. */
-function oneAppend(name: string): Contender<Context> {
+/** As in `bench/journal.bench.ts`: one durable, signed entry; one after the other, or each after a rest. */
+function oneAppend(name: string, restMs = 0): Contender<Context> {
   return {
     name,
     async prepare({ directory }) {
@@ -210,7 +215,13 @@ function oneAppend(name: string): Contender<Context> {
       const snapshot = await journal.putSnapshot(SAMPLE_SNAPSHOT);
       const calls = createSampleCalls();
       return {
-        operation: () => journal.append(SAMPLE_ACTOR, [calls.decision(snapshot)]),
+        sample: 'result',
+        async operation() {
+          if (restMs > 0) await setTimeout(restMs);
+          const before = performance.now();
+          await journal.append(SAMPLE_ACTOR, [calls.decision(snapshot)]);
+          return performance.now() - before;
+        },
         close: async () => home[Symbol.asyncDispose](),
       };
     },
