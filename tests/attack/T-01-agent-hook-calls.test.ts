@@ -53,7 +53,8 @@ test('nothing runs but what was decided, once, and for whom it was decided', asy
 /** A command runs once, for whoever comes first, and as it was decided. */
 async function runsOnce(): Promise<void> {
   const command = rewritten(await shell('echo once >> log; echo "$0 $#"; exit 3'));
-  expect(command).toBe(`${PALYRA} exec --home ${agent.palyrad.home.root} --call ${idIn(command)}`);
+  const start = `${process.execPath} --conditions=palyra-source ${PALYRA}`;
+  expect(command).toBe(`${start} exec --home ${agent.palyrad.home.root} --call ${idIn(command)}`);
   const all = await Promise.all([collect(command), collect(command), inShell(command)]);
   expect(all.filter(({ stdout }) => stdout === '/bin/bash 0\n')).toMatchObject([{ code: 3 }]);
   expect(all.filter(({ code }) => code === 'gateway.call_not_found' || code === 248)).toHaveLength(2);

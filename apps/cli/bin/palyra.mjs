@@ -2,7 +2,8 @@
 // Plain JavaScript for Node 18 and up: `.bin/palyra`, npx and `npm i -g` start it on the host's Node, and it goes on
 // with the pinned one.
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import * as nodeModule from 'node:module';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { compileCache } from './compile-cache.mjs';
 import { become, findNode, isNewEnough, OLDEST_NODE } from './pinned-node.mjs';
 
@@ -19,21 +20,31 @@ const entry = existsSync(SOURCE) ? ['--conditions=palyra-source', SOURCE] : [REL
 // can set our environment is us. It keeps a setting meant for another program out of the one that asks for approvals.
 // NODE_EXTRA_CA_CERTS stays, though it slows the start of Node 20: behind a company's proxy nothing works without it.
 const { NODE_OPTIONS, NODE_PATH, ...env } = process.env;
-const isClean = NODE_OPTIONS === undefined && NODE_PATH === undefined && process.execArgv.length === 0;
+const isClean = NODE_OPTIONS === undefined && NODE_PATH === undefined;
+const isAsStarted = process.execArgv.join(' ') === entry.slice(0, -1).join(' ');
+const cache = entry.length === 1 ? undefined : compileCache(COMPILED);
 
-if (entry.length === 1 && isClean && isNewEnough(process.versions.node)) {
-  process.argv[1] = RELEASE;
-  await import(new URL('../dist/main.js', import.meta.url).href);
+if (isClean && isAsStarted && isNewEnough(process.versions.node)) {
+  await goOnHere(entry.at(-1) ?? RELEASE);
 } else {
   const node = findNode(import.meta.url);
+  const args = [...entry, ...process.argv.slice(2)];
   if (node === undefined) refuse();
-  else goOnWith(node.path);
+  else become(node.path, args, cache === undefined ? env : { NODE_COMPILE_CACHE: cache, ...env });
 }
 
-/** @param {string} node */
-function goOnWith(node) {
-  const cache = entry.length === 1 ? undefined : compileCache(COMPILED);
-  become(node, [...entry, ...process.argv.slice(2)], cache === undefined ? env : { NODE_COMPILE_CACHE: cache, ...env });
+/**
+ * On the right Node already, as palyrad has agents start it: another start would take longer than what it is for.
+ * @param {string} main
+ */
+async function goOnHere(main) {
+  if (cache !== undefined) {
+    nodeModule.enableCompileCache(cache);
+    // For what is started from here.
+    process.env['NODE_COMPILE_CACHE'] ??= cache;
+  }
+  process.argv[1] = main;
+  await import(pathToFileURL(main).href);
 }
 
 function refuse() {

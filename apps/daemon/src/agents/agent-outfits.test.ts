@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { outfitFor, shownInBox } from './agent-outfits.ts';
 import { collectCommand } from './collect-command.ts';
 import { createForeignServers } from './foreign-server.ts';
+import { ownPrograms, startOf } from './own-programs.ts';
 
 let userHome = '';
 beforeEach(() => {
@@ -75,8 +76,14 @@ test('a server that palyra install put into settings is nobody’s else in a box
 
 test('in a box a command is collected by the listener, and nothing in the line has to be quoted', () => {
   const home = { listener: '127.0.0.1:3128' };
-  const line = collectCommand('01ABC', { program: '/opt/palyra', home });
+  const line = collectCommand('01ABC', { start: ['/opt/palyra'], home });
   expect(line).toBe('env PALYRA_LISTENER=127.0.0.1:3128 /opt/palyra exec --call 01ABC');
-  expect(collectCommand('01ABC', { program: '/opt/a b', home })).toBeUndefined();
-  expect(collectCommand('01ABC', { program: '/opt/palyra', home: { listener: '$(evil)' } })).toBeUndefined();
+  expect(collectCommand('01ABC', { start: ['/opt/a b'], home })).toBeUndefined();
+  expect(collectCommand('01ABC', { start: ['/opt/palyra'], home: { listener: '$(evil)' } })).toBeUndefined();
+});
+
+test('our own palyra is started on the Node that palyrad has, somebody else’s as it is', () => {
+  const own = ownPrograms()?.palyra ?? '';
+  expect(startOf(own)).toEqual([process.execPath, '--conditions=palyra-source', own]);
+  expect(startOf('/opt/palyra')).toEqual(['/opt/palyra']);
 });

@@ -15,6 +15,7 @@ import type { CollectPlaces } from './collect-command.ts';
 import { createForeignServers, type ForeignServersDeps, type ServerQuestion } from './foreign-server.ts';
 import { createHeldCommands, type HeldCommand } from './held-commands.ts';
 import { createKeptSessions } from './kept-sessions.ts';
+import { startOf } from './own-programs.ts';
 import { createPendingReports } from './pending-reports.ts';
 import { proposalOf } from './proposal-of-act.ts';
 
@@ -103,7 +104,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
           hub: hubs.of(session.run),
           attend: () => hubs.attend(session.run.id),
           held,
-          places: { program: asked.program, home: deps.home },
+          places: { start: startOf(asked.program), home: deps.home },
           reportName: reportName(event),
           credential: caller.credential,
           agentSays: typeof says === 'string' ? says.slice(0, MOST_SAID) : undefined,

@@ -32,6 +32,19 @@ export function ownPrograms(): OwnPrograms | undefined {
   };
 }
 
+/**
+ * How an agent's shell starts a `palyra`: ours on the Node that this process has, for its first line would look for one on the
+ * PATH, which may be an old one, and that one would start ours. Somebody else's as it is.
+ */
+export function startOf(palyra: string): readonly string[] {
+  ours ??= { palyra: ownPrograms()?.palyra };
+  if (palyra !== ours.palyra) return [palyra];
+  return [process.execPath, ...process.execArgv.filter((flag) => flag.startsWith('--conditions=')), palyra];
+}
+
+/** Looked for once: a process does not move. */
+let ours: { readonly palyra: string | undefined } | undefined;
+
 /** In every box. */
 function isSystems(path: string): boolean {
   return path.startsWith('/usr/') || path.startsWith('/bin/');
