@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Connection } from './connection.ts';
+import { identityOf } from './files-in-place.ts';
 import type { EmptierThreadData, WriterThreadData } from './thread-messages.ts';
 
 /** 16 MiB, which is read in a few hundredths of a second after a crash. */
@@ -80,13 +81,27 @@ export function createLogEmptier({ connection, startHelper }: LogEmptierDeps): L
   };
 }
 
+/** For a writer whose SQLite must not do it: there, commits empty a log of `MOST_LOG_PAGES` themselves. */
+export const NO_EMPTIER: LogEmptier = { look: () => undefined, close: () => undefined };
+
+/**
+ * SECURITY: T-32 — before 3.51.3 commits could get lost when one connection brought over a log that another began anew at that
+ * moment (sqlite.org/wal.html#walresetbug). The pinned Node has a later one; a release also runs on what the host has.
+ */
+export function canEmptyBeside(sqlite: string | undefined): boolean {
+  const [major = 0, minor = 0, patch = 0] = (sqlite ?? '').split('.').map(Number);
+  return major > 3 || (major === 3 && (minor > 51 || (minor === 51 && patch >= 3)));
+}
+
 export function emptierThread({
   emptier,
   path,
   lockTimeoutMs,
 }: Pick<WriterThreadData, 'emptier' | 'path' | 'lockTimeoutMs'>): LogEmptierDeps['startHelper'] {
+  // Asked for now, when the writer has opened it.
+  const file = identityOf(path);
   return (state, died) => {
-    const workerData = { path, lockTimeoutMs, state } satisfies EmptierThreadData;
+    const workerData = { path, file, lockTimeoutMs, state } satisfies EmptierThreadData;
     const worker = new Worker(new URL(emptier), { workerData });
     // Whatever it dies of, nothing is lost: its work is done here then.
     worker.on('error', () => undefined);
