@@ -21,7 +21,7 @@ import type {
 } from './thread-messages.ts';
 import { createWriter, type Writer, type WriterConnection } from './writer.ts';
 
-/** Owns the only connection of this process that writes. It alone waits on the disk. */
+/** Owns the only connection of this process that commits. */
 const data = workerData as WriterThreadData;
 const port = parentPort as MessagePort;
 
