@@ -9,6 +9,8 @@ const data = workerData as EmptierThreadData;
 const port = parentPort as MessagePort;
 
 port.on('message', () => {
+  const { asked, begun } = EMPTIER;
+  if (Atomics.compareExchange(data.state, 0, asked, begun) !== asked) return;
   Atomics.store(data.state, 0, empty() ? EMPTIER.done : EMPTIER.failed);
   Atomics.notify(data.state, 0);
 });

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { Worker } from 'node:worker_threads';
 import { createTemporaryHome } from '@palyra/testkit';
 import { expect, onTestFinished, test } from 'vitest';
 import { openForWriting } from './connection.ts';
@@ -76,9 +77,25 @@ test.each(['failed', 'died'] as const)('a helper that %s leaves the work to the 
 test('closing waits for what is under way', async () => {
   const { emptier, asked, write, stopped } = await place();
   write(PAGES);
-  Atomics.store(asked[0]?.state as Int32Array, 0, EMPTIER.done);
+  const state = asked[0]?.state as Int32Array;
+  Atomics.store(state, 0, EMPTIER.begun);
+  const helper = new Worker(
+    `const { workerData: state } = require('node:worker_threads');
+     setTimeout(() => { Atomics.store(state, 0, ${EMPTIER.done}); Atomics.notify(state, 0); }, 50);`,
+    { eval: true, workerData: state },
+  );
   emptier.close();
-  expect(stopped()).toBe(1);
+  expect([Atomics.load(state, 0), stopped()]).toEqual([EMPTIER.done, 1]);
+  await helper.terminate();
+});
+
+test('and not for what never begins', async () => {
+  const { emptier, asked, write, stopped } = await place();
+  write(PAGES);
+  const closingAt = performance.now();
+  emptier.close();
+  expect(performance.now() - closingAt).toBeLessThan(1_000);
+  expect([Atomics.load(asked[0]?.state as Int32Array, 0), stopped()]).toEqual([EMPTIER.idle, 1]);
 });
 
 /** Resolves with what the thread says of its pass. */
@@ -90,7 +107,7 @@ async function passOf(path: string, meanwhile: () => void): Promise<number> {
   meanwhile();
   Atomics.store(state, 0, EMPTIER.asked);
   helper.ask();
-  await Atomics.waitAsync(state, 0, EMPTIER.asked).value;
+  for (const open of [EMPTIER.asked, EMPTIER.begun]) await Atomics.waitAsync(state, 0, open).value;
   helper.stop();
   await ended;
   return Atomics.load(state, 0);

@@ -10,7 +10,7 @@ const LOG_PAGES = 4000;
 export interface LogEmptier {
   /** After commits, when those who asked for them have their answers. Never throws: what is not done now is done later. */
   look(): void;
-  /** Waits for what is under way. */
+  /** Waits for what is under way; what has not begun is left undone. */
   close(): void;
 }
 
@@ -25,8 +25,8 @@ export interface EmptierHelper {
   stop(): void;
 }
 
-/** What the shared word says. Only the one who may act changes it, so there is no race for it. */
-export const EMPTIER = { idle: 0, asked: 1, done: 2, failed: 3 } as const;
+/** What the shared word says. What was asked for is begun by the helper or taken back by the writer, whoever is first. */
+export const EMPTIER = { idle: 0, asked: 1, begun: 2, done: 3, failed: 4 } as const;
 
 const COMMITS_BETWEEN_LOOKS = 16;
 const LONGEST_PASS_MS = 10_000;
@@ -52,7 +52,7 @@ export function createLogEmptier({ connection, startHelper }: LogEmptierDeps): L
   const ask = () => {
     helper ??= startHelper(state, () => {
       helper = undefined;
-      Atomics.compareExchange(state, 0, EMPTIER.asked, EMPTIER.failed);
+      for (const open of [EMPTIER.asked, EMPTIER.begun]) Atomics.compareExchange(state, 0, open, EMPTIER.failed);
     });
     Atomics.store(state, 0, EMPTIER.asked);
     helper.ask();
@@ -62,7 +62,7 @@ export function createLogEmptier({ connection, startHelper }: LogEmptierDeps): L
     look() {
       try {
         const now = Atomics.load(state, 0);
-        if (now === EMPTIER.asked) return;
+        if (now === EMPTIER.asked || now === EMPTIER.begun) return;
         if (now !== EMPTIER.idle) {
           Atomics.store(state, 0, EMPTIER.idle);
           bringOver();
@@ -75,7 +75,9 @@ export function createLogEmptier({ connection, startHelper }: LogEmptierDeps): L
       }
     },
     close() {
-      Atomics.wait(state, 0, EMPTIER.asked, LONGEST_PASS_MS);
+      // A thread that never starts cannot say so to one that waits here.
+      Atomics.compareExchange(state, 0, EMPTIER.asked, EMPTIER.idle);
+      Atomics.wait(state, 0, EMPTIER.begun, LONGEST_PASS_MS);
       helper?.stop();
     },
   };
