@@ -49,8 +49,8 @@ function recording(happened: string[], refuse: boolean): (journal: Journal) => J
   });
 }
 
-async function callOnce(happened: string[], refuse: boolean) {
-  house = await openHouse({ tools: [watchedTool(happened)], around: recording(happened, refuse) });
+async function callOnce(happened: string[], refuse: boolean, tool: Tool = watchedTool(happened)) {
+  house = await openHouse({ tools: [tool], around: recording(happened, refuse) });
   const run = await house.gateway.startRun(house.agent, { workspace: house.workspace });
   return run.call({ tool: 'test.echo', input: '{"text":"a"}' });
 }
@@ -65,4 +65,16 @@ test('what was made ready for a call whose intent cannot be recorded is given up
   const happened: string[] = [];
   expect((await callOnce(happened, true)).outcome.kind).toBe('refused');
   expect(happened).toEqual(['made ready', 'given up']);
+});
+
+test('a call that cannot be made ready runs when its intent is recorded, and is not called refused beside its record', async () => {
+  const happened: string[] = [];
+  const unready: Tool = {
+    ...testTool({ execute: async () => ({ executed: happened.push('executed') }) }),
+    makeReady() {
+      throw new Error('It cannot be made ready.');
+    },
+  };
+  expect((await callOnce(happened, false, unready)).outcome.kind).toBe('completed');
+  expect(happened).toEqual(['recorded', 'executed']);
 });

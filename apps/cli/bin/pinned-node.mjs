@@ -1,6 +1,6 @@
 // Plain JavaScript for Node 18 and up: it runs on whatever Node the host has.
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { accessSync, closeSync, constants as modes, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -91,13 +91,14 @@ const LOADER = /\0(\/[\w./-]+\/ld-[\w.-]+\.so\.\d+)\0/;
 
 /**
  * Who loads a program of Linux: one of glibc, of musl, or what a system without either puts in its place. Undefined when it
- * cannot be read, and elsewhere.
+ * cannot be read or may not be executed, and elsewhere.
  * @param {string} path
  */
 function loaderOf(path) {
   /** @type {number | undefined} */
   let file;
   try {
+    accessSync(path, modes.X_OK);
     file = openSync(path, 'r');
     const header = Buffer.alloc(MOST_HEADER_BYTES);
     const length = readSync(file, header, 0, MOST_HEADER_BYTES, 0);
@@ -112,5 +113,6 @@ function loaderOf(path) {
 /** @param {string} path */
 function versionOf(path) {
   const { status, stdout } = spawnSync(path, ['--version'], { encoding: 'utf8', env: {} });
-  return status === 0 ? stdout.trim().replace(/^v/, '') : undefined;
+  // An empty file is run by a shell, which has nothing to say.
+  return status === 0 ? /^v(\S+)/.exec(stdout)?.[1] : undefined;
 }

@@ -30,7 +30,10 @@ export interface RunOptions {
   onPipes?(pipes: HandedPipes): void;
   /** Told once, before the first output. */
   onStart?(running: Running): void;
-  /** Told once, when everything that it started is dead. The result comes when protected paths were looked at. */
+  /**
+   * Told once, when everything that it started is dead or nothing more will be heard of it. The result comes when protected
+   * paths were looked at. From a sandbox in another process only of a command with a way out, and not when that is gone.
+   */
   onEnd?(): void;
   readonly signal?: AbortSignal;
   /** What was approved: other bytes are refused. */

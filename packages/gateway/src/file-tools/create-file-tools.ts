@@ -6,13 +6,14 @@ import { whyInvalid } from './check-input.ts';
 import { type FileToolResult, failed, resultOf } from './file-tool-result.ts';
 import type { Blob, Execution } from './file-worker.ts';
 import { PROTECTED_PATTERNS } from './protected-patterns.ts';
+import { type ReadyWorker, readyWorker } from './ready-worker.ts';
 import { settleLost } from './settle-lost.ts';
 import { withoutPutBack } from './without-put-back.ts';
 import { DEFAULT_FILE_LIMITS, type FileLimits } from './worker/limits.ts';
 import { type AllowedProtected, createProtectedPaths, type ProtectedPattern } from './worker/protected-paths.ts';
 import type { FileToolName, InspectOutput, WorkerRequest } from './worker/protocol.ts';
 import type { FileChanges, FileState } from './worker/tool-shapes.ts';
-import { type Borrowed, createWorkerPool, type PoolLimits, type WorkerPool } from './worker-pool.ts';
+import { createWorkerPool, type PoolLimits, type WorkerPool } from './worker-pool.ts';
 
 /** Where contents go that are overwritten or deleted, and come back from. */
 export interface BlobStore {
@@ -37,11 +38,6 @@ export interface FileToolContext {
 export interface FileToolLimits extends FileLimits, PoolLimits {
   /** One request, waiting for a worker not counted. */
   readonly requestMs: number;
-}
-
-/** Given back when it is disposed of, unless it was taken. */
-export interface ReadyWorker extends Disposable {
-  take(): Promise<Borrowed | undefined>;
 }
 
 export interface UndoOptions {
@@ -108,7 +104,7 @@ export function createFileTools(options: FileToolsOptions): FileTools {
     },
     makeReady(tool, workspace) {
       const profile = boxFor(options.profileFor(workspace), { kind: 'run', tool, input: undefined }, false);
-      return profile.workspace.access === 'read-only' ? readyWorker(pool.borrowIdle(profile)) : undefined;
+      return profile.workspace.access === 'read-only' ? readyWorker(profile, service) : undefined;
     },
     async inspect(tool, input, context) {
       const problem = whyInvalid(tool, input);
@@ -137,9 +133,8 @@ async function perform(service: Service, context: FileToolContext, work: Work): 
   const { signal = NEVER, blobs, allowProtected = false } = context;
   if (signal.aborted) return failed('file.cancelled');
   const opened = typeof allowProtected === 'boolean' ? allowProtected : allowProtected.filter(service.runsLater);
-  const borrowed =
-    (await context.ready?.take()) ??
-    (await pool.borrow(boxFor(options.profileFor(context.workspace), work.act, opened)));
+  const box = boxFor(options.profileFor(context.workspace), work.act, opened);
+  const borrowed = (await context.ready?.take(box)) ?? (await pool.borrow(box));
   if (borrowed.kind !== 'worker') return notBorrowed(borrowed);
   const { worker, giveBack } = borrowed;
   if (signal.aborted) {
@@ -177,24 +172,6 @@ async function perform(service: Service, context: FileToolContext, work: Work): 
     ask: (next, more) => perform(service, afterwards(context), { act: next, blobs: more, isLast: true }),
     fetch: (changes) => fetchBefore(changes, blobs),
   });
-}
-
-function readyWorker(borrowing: Promise<Borrowed | undefined>): ReadyWorker {
-  let isTaken = false;
-  return {
-    async take() {
-      isTaken = true;
-      const borrowed = await borrowing;
-      if (borrowed?.kind !== 'worker' || borrowed.worker.isAlive()) return borrowed;
-      await borrowed.giveBack();
-      return undefined;
-    },
-    [Symbol.dispose]() {
-      if (isTaken) return;
-      isTaken = true;
-      void borrowing.then((borrowed) => (borrowed?.kind === 'worker' ? borrowed.giveBack() : undefined));
-    },
-  };
 }
 
 const NEVER = new AbortController().signal;

@@ -64,7 +64,12 @@ async function readyBeside(recording: Promise<unknown>, call: PermittedCall): Pr
   // Heard of by whoever waits for it.
   recording.catch(() => undefined);
   await new Promise(setImmediate);
-  return tool.makeReady(call);
+  try {
+    return tool.makeReady(call);
+  } catch {
+    // SECURITY: T-32 — a fault here would have the call attested as refused while its intent is on its way to the disk.
+    return undefined;
+  }
 }
 
 /** Calls of one run that are not safe beside one another wait here, where nothing is recorded of them as begun. */

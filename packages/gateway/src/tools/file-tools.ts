@@ -4,8 +4,9 @@ import { type Clock, canonicalJson, type JsonObject, type Sha256Hex, sha256OfJso
 import type { SandboxProfile } from '@palyra/sandbox';
 import type { BoundCall, CallPlace, Tool, ToolMetadata, ToolPlan, ToolRefusal } from '../catalog/tool.ts';
 import { boxFor } from '../file-tools/box-for.ts';
-import type { FileTools, Inspection, ReadyWorker } from '../file-tools/create-file-tools.ts';
+import type { FileTools, Inspection } from '../file-tools/create-file-tools.ts';
 import { FILE_TOOLS, type FileTool } from '../file-tools/file-tool-list.ts';
+import type { ReadyWorker } from '../file-tools/ready-worker.ts';
 import type { FileChanges, PatchInput, WriteInput } from '../file-tools/worker/tool-shapes.ts';
 import { planWorkerLaunch } from '../file-tools/worker-launch.ts';
 import { GatewayError } from '../gateway-error.ts';

@@ -246,6 +246,28 @@ describe('a gate over there', () => {
     expect(asked).toHaveLength(2);
   });
 
+  test('is told of the end of a command that has it, once, before the result; whoever throws then changes nothing', async () => {
+    const looking = Promise.withResolvers<void>();
+    const run = async ({ onEnd }: RunOptions): Promise<RunResult> => {
+      onEnd?.();
+      await looking.promise;
+      return { kind: 'completed', exitCode: 0, ...ran('') };
+    };
+    const { sandbox } = await reach(run, { openGate: async () => echoGate() });
+    const wayOut = { gate: await sandbox.openGate(PROGRAM), label: 'mine' };
+    const told: string[] = [];
+    const onEnd = () => {
+      told.push('dead');
+      looking.resolve();
+      throw new Error('no more');
+    };
+    const result = await sandbox.run(COMMAND, PROFILE, { wayOut, onEnd });
+    expect([result.kind, told]).toEqual(['completed', ['dead']]);
+    // Others are not spoken of: every word between the processes costs both.
+    await sandbox.run(COMMAND, PROFILE, { onEnd });
+    expect(told).toEqual(['dead']);
+  });
+
   test('says why it cannot be opened, and is gone with the process that had it', async () => {
     const { sandbox } = await reach(cat);
     await expect(sandbox.openGate(PROGRAM)).rejects.toMatchObject({ code: 'sandbox.gate_closed', message: 'No gate.' });

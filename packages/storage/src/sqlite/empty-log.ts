@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Connection } from './connection.ts';
+import { identityOf } from './files-in-place.ts';
 import type { EmptierThreadData, WriterThreadData } from './thread-messages.ts';
 
 /** 16 MiB, which is read in a few hundredths of a second after a crash. */
@@ -9,7 +10,7 @@ const LOG_PAGES = 4000;
 export interface LogEmptier {
   /** After commits, when those who asked for them have their answers. Never throws: what is not done now is done later. */
   look(): void;
-  /** Waits for what is under way. */
+  /** Waits for what is under way; what has not begun is left undone. */
   close(): void;
 }
 
@@ -24,8 +25,8 @@ export interface EmptierHelper {
   stop(): void;
 }
 
-/** What the shared word says. Only the one who may act changes it, so there is no race for it. */
-export const EMPTIER = { idle: 0, asked: 1, done: 2, failed: 3 } as const;
+/** What the shared word says. What was asked for is begun by the helper or taken back by the writer, whoever is first. */
+export const EMPTIER = { idle: 0, asked: 1, begun: 2, done: 3, failed: 4 } as const;
 
 const COMMITS_BETWEEN_LOOKS = 16;
 const LONGEST_PASS_MS = 10_000;
@@ -51,7 +52,7 @@ export function createLogEmptier({ connection, startHelper }: LogEmptierDeps): L
   const ask = () => {
     helper ??= startHelper(state, () => {
       helper = undefined;
-      Atomics.compareExchange(state, 0, EMPTIER.asked, EMPTIER.failed);
+      for (const open of [EMPTIER.asked, EMPTIER.begun]) Atomics.compareExchange(state, 0, open, EMPTIER.failed);
     });
     Atomics.store(state, 0, EMPTIER.asked);
     helper.ask();
@@ -61,7 +62,7 @@ export function createLogEmptier({ connection, startHelper }: LogEmptierDeps): L
     look() {
       try {
         const now = Atomics.load(state, 0);
-        if (now === EMPTIER.asked) return;
+        if (now === EMPTIER.asked || now === EMPTIER.begun) return;
         if (now !== EMPTIER.idle) {
           Atomics.store(state, 0, EMPTIER.idle);
           bringOver();
@@ -74,10 +75,24 @@ export function createLogEmptier({ connection, startHelper }: LogEmptierDeps): L
       }
     },
     close() {
-      Atomics.wait(state, 0, EMPTIER.asked, LONGEST_PASS_MS);
+      // A thread that never starts cannot say so to one that waits here.
+      Atomics.compareExchange(state, 0, EMPTIER.asked, EMPTIER.idle);
+      Atomics.wait(state, 0, EMPTIER.begun, LONGEST_PASS_MS);
       helper?.stop();
     },
   };
+}
+
+/** For a writer whose SQLite must not do it: there, commits empty a log of `MOST_LOG_PAGES` themselves. */
+export const NO_EMPTIER: LogEmptier = { look: () => undefined, close: () => undefined };
+
+/**
+ * SECURITY: T-32 — before 3.51.3 commits could get lost when one connection brought over a log that another began anew at that
+ * moment (sqlite.org/wal.html#walresetbug). The pinned Node has a later one; a release also runs on what the host has.
+ */
+export function canEmptyBeside(sqlite: string | undefined): boolean {
+  const [major = 0, minor = 0, patch = 0] = (sqlite ?? '').split('.').map(Number);
+  return major > 3 || (major === 3 && (minor > 51 || (minor === 51 && patch >= 3)));
 }
 
 export function emptierThread({
@@ -85,8 +100,10 @@ export function emptierThread({
   path,
   lockTimeoutMs,
 }: Pick<WriterThreadData, 'emptier' | 'path' | 'lockTimeoutMs'>): LogEmptierDeps['startHelper'] {
+  // Asked for now, when the writer has opened it.
+  const file = identityOf(path);
   return (state, died) => {
-    const workerData = { path, lockTimeoutMs, state } satisfies EmptierThreadData;
+    const workerData = { path, file, lockTimeoutMs, state } satisfies EmptierThreadData;
     const worker = new Worker(new URL(emptier), { workerData });
     // Whatever it dies of, nothing is lost: its work is done here then.
     worker.on('error', () => undefined);

@@ -90,12 +90,14 @@ export function requireFile(path: string): void {
   });
 }
 
-type Identity = Pick<Stats, 'dev' | 'ino'>;
+/** Which file it is, whatever its name. */
+export type Identity = Pick<Stats, 'dev' | 'ino'>;
 
-function identityOf(path: string): Identity | undefined {
-  return lstatSync(path, { throwIfNoEntry: false });
+export function identityOf(path: string): Identity | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  return found && { dev: found.dev, ino: found.ino };
 }
 
-function isSame(one: Identity | undefined, other: Identity | undefined): boolean {
+export function isSame(one: Identity | undefined, other: Identity | undefined): boolean {
   return one?.ino === other?.ino && one?.dev === other?.dev;
 }

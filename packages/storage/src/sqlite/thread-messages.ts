@@ -3,6 +3,7 @@ import type { ProgramModule, QueryResult } from '../program.ts';
 import type { StorageErrorData } from '../storage-error.ts';
 import type { CommitOutcome, CommitUnit, Notification } from '../unit.ts';
 import type { StoredValue } from '../value.ts';
+import type { Identity } from './files-in-place.ts';
 
 /** What the threads are started with. */
 export interface WriterThreadData {
@@ -20,6 +21,8 @@ export interface WriterThreadData {
 
 export interface EmptierThreadData {
   readonly path: string;
+  /** Which file the writer has there. */
+  readonly file: Identity | undefined;
   readonly lockTimeoutMs: number;
   /** One word: see `EMPTIER`. */
   readonly state: Int32Array<SharedArrayBuffer>;

@@ -5,7 +5,7 @@ import { openBell } from './bell.ts';
 import type { UnitResult } from './commit-batch.ts';
 import { openForWriting } from './connection.ts';
 import { sqliteBuilder } from './dialect.ts';
-import { createLogEmptier, emptierThread } from './empty-log.ts';
+import { canEmptyBeside, createLogEmptier, emptierThread, NO_EMPTIER } from './empty-log.ts';
 import { createPlaceCheck, requireFile } from './files-in-place.ts';
 import { migrate } from './migrate.ts';
 import { ringSeldom } from './ring-seldom.ts';
@@ -21,7 +21,7 @@ import type {
 } from './thread-messages.ts';
 import { createWriter, type Writer, type WriterConnection } from './writer.ts';
 
-/** Owns the only connection of this process that writes. It alone waits on the disk. */
+/** Owns the only connection of this process that commits. */
 const data = workerData as WriterThreadData;
 const port = parentPort as MessagePort;
 
@@ -54,7 +54,9 @@ function openAgain(): WriterConnection {
   requireFile(data.path);
   const connection = openForWriting(data);
   const place = createPlaceCheck(data.path);
-  const log = createLogEmptier({ connection, startHelper: emptierThread(data) });
+  const log = canEmptyBeside(process.versions['sqlite'])
+    ? createLogEmptier({ connection, startHelper: emptierThread(data) })
+    : NO_EMPTIER;
   return {
     ...connection,
     log,
