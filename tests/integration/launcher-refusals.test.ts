@@ -291,7 +291,7 @@ test.skipIf(!isRoot)('where there are few descriptors, cgroups take none that jo
   const hierarchy = existsSync('/sys/fs/cgroup/pids') ? '/sys/fs/cgroup/pids' : '/sys/fs/cgroup';
   let running = 0;
   for (let job = 1; job <= 64; job += 1) {
-    const plan = {
+    const limited = {
       ...barePlan(['/bin/sleep', '1000']),
       cgroups: [
         {
@@ -301,7 +301,7 @@ test.skipIf(!isRoot)('where there are few descriptors, cgroups take none that jo
         },
       ],
     };
-    launcher.send(TO_LAUNCHER.start, job, encodeRequest(plan, { stdin: false }));
+    launcher.send(TO_LAUNCHER.start, job, encodeRequest(limited, { stdin: false }));
     const { kind } = await launcher.frame((frame) => frame.job === job);
     if (kind !== FROM_LAUNCHER.facts) break;
     launcher.send(TO_LAUNCHER.go, job);
