@@ -122,6 +122,26 @@ describeBothWays((place) => {
     expect(ran).toBe(false);
   });
 
+  test('a list of options that ends anywhere but at its end gets no tool to run', async () => {
+    // As when the process that writes it is killed on the way: by words, and in the midst of the last one.
+    const bubblewrap = join(place().base, 'told-in-part-bwrap');
+    const daemon = await startDaemon(place(), { pretence: { bubblewrap } });
+    const runWith = async (change: string) => {
+      write(bubblewrap, WRAPPER(`end = args.index('/proc/self/fd/5')\n${change}`));
+      return await daemon.run(sh('touch ran; echo ran'), tierC(place()));
+    };
+    const whole = await runWith("print('options', end, file=sys.stderr)");
+    const count = Number(/^options (\d+)$/m.exec(whole.stderr)?.[1]);
+    expect([whole.kind, somethingRan(place()), count > 20]).toEqual(['completed', true, true]);
+    const cuts = Array.from({ length: count }, (_, left) => `del args[${left}:end]`);
+    for (const change of [...cuts, 'args[end - 1] = args[end - 1][:-1]', "args[end - 1] = '/proc'"]) {
+      const { kind, stdout } = await runWith(change);
+      expect([change, stdout, somethingRan(place())]).toEqual([change, '', false]);
+      expect(['refused', 'failed_to_start']).toContain(kind);
+    }
+    await daemon.close();
+  });
+
   test('a bubblewrap that ends, that hangs, or that is not there is a failure', async () => {
     const bubblewrap = join(place().base, 'other-bwrap');
     const daemon = await startDaemon(place(), { pretence: { bubblewrap } });

@@ -285,3 +285,27 @@ test.skipIf(!isRoot)('as many jobs run as can be watched, and the next one is re
   launcher.send(TO_LAUNCHER.kill, 1);
   await launcher.frame(({ job, kind }) => job === 1 && kind === FROM_LAUNCHER.ended);
 });
+
+test.skipIf(!isRoot)('where there are few descriptors, cgroups take none that jobs need [needs: root]', async () => {
+  await using launcher = await startRawLauncher(['/usr/bin/prlimit', '--nofile=256:256', launcherProgram()]);
+  const hierarchy = existsSync('/sys/fs/cgroup/pids') ? '/sys/fs/cgroup/pids' : '/sys/fs/cgroup';
+  let running = 0;
+  for (let job = 1; job <= 64; job += 1) {
+    const limited = {
+      ...barePlan(['/bin/sleep', '1000']),
+      cgroups: [
+        {
+          directory: `${hierarchy}/palyra-few-${launcher.pid}-${job}`,
+          settings: [{ file: 'pids.max', value: '64' }],
+          counters: Array.from({ length: 12 }, () => 'pids.current'),
+        },
+      ],
+    };
+    launcher.send(TO_LAUNCHER.start, job, encodeRequest(limited, { stdin: false }));
+    const { kind } = await launcher.frame((frame) => frame.job === job);
+    if (kind !== FROM_LAUNCHER.facts) break;
+    launcher.send(TO_LAUNCHER.go, job);
+    running = job;
+  }
+  expect(running).toBeGreaterThan(20);
+});

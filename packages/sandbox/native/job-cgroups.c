@@ -15,11 +15,15 @@ static char *joined(const char *directory, const char *file) {
   return asprintf(&path, "%s/%s", directory, file) < 0 ? NULL : path;
 }
 
-/* Where there are few descriptors they are kept for what cannot be done without: a file can be opened again. */
-#define MOST_HELD 512
+/* The rest is for what cannot be done without: a file can be opened again. */
+static int hold_below = 512;
+
+void hold_fewer(int descriptors) {
+  if (descriptors / 4 < hold_below) hold_below = descriptors / 4;
+}
 
 static int held(int fd) {
-  if (fd < MOST_HELD) return fd;
+  if (fd < hold_below) return fd;
   close(fd);
   return -1;
 }

@@ -3,6 +3,8 @@
 
 #include "job.h"
 
+/* Of this many descriptors in all, files of cgroups are held open in the lowest quarter at most. */
+void hold_fewer(int descriptors);
 /* NULL, or what failed, with errno; then nothing of it is left. */
 const char *make_cgroups(const struct request *request, struct job *job);
 /* What is read while a tool waits, or who waits for its end, is opened while nobody does. */

@@ -255,7 +255,10 @@ void hear_keeper(struct job *job) {
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   /* Killed before it could write: as if the tool had been. */
   if (got != (ssize_t)sizeof job->report) {
+    siginfo_t gone;
     job->report.wait_status = SIGKILL;
+    /* Its files are closed before its tree is given to us. It stays unreaped, so that its number is nobody else's. */
+    while (waitid(P_PID, (id_t)job->fds.keeper, &gone, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
     end_strays();
   }
   job->has_report = 1;

@@ -2,6 +2,7 @@
  * file system so that nobody else can speak to it, and ends with palyrad. See README.md for what happens to a request. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/close_range.h>
 #include <malloc.h>
 #include <poll.h>
@@ -18,6 +19,7 @@
 #include "become-tool.h"
 #include "frames.h"
 #include "hand-over.h"
+#include "job-cgroups.h"
 #include "job-life.h"
 #include "job-steps.h"
 #include "job-streams.h"
@@ -173,6 +175,8 @@ static void take_descriptors(void) {
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   files.rlim_cur = files.rlim_max;
   setrlimit(RLIMIT_NOFILE, &files);
+  if (files.rlim_cur > INT_MAX) return;
+  hold_fewer((int)files.rlim_cur);
   if (files.rlim_cur < OUR_OWN + MAX_JOBS * PER_JOB) take_places(((int)files.rlim_cur - OUR_OWN) / PER_JOB);
 }
 

@@ -55,11 +55,11 @@ static int write_options(int fd, const struct layout *layout) {
   return written;
 }
 
-static _Noreturn void stage_and_end(struct layout *layout, int options, pid_t bubblewrap) {
-  /* SECURITY: T-16 — as if it were bubblewrap's own: it ends with it. */
-  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != bubblewrap) _exit(126);
+static _Noreturn void stage_and_end(struct layout *layout, const int options[2], pid_t bubblewrap) {
+  /* SECURITY: T-16 — as if it were bubblewrap's own: it ends with it, and does not wait for a reader that is only itself. */
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != bubblewrap || close(options[0]) != 0) _exit(126);
   put_together(layout);
-  _exit(write_options(options, layout) == 0 ? 0 : 126);
+  _exit(write_options(options[1], layout) == 0 ? 0 : 126);
 }
 
 /* To where it is read from, and everything away that is only for who stages: bubblewrap's data have numbers among those. */
@@ -71,8 +71,9 @@ static int keep_options(int options) {
 
 /* The root is put together beside us, by a copy of us, while bubblewrap is loaded and linked, which takes as long. Bubblewrap reads
  * its options to their end before it does anything, so it waits for that process to end.
- * SECURITY: T-20 — one that fails or is killed says none of them. Without them bubblewrap makes an empty root, in which there is
- * nothing to execute; and were there, it would not be as planned. */
+ * SECURITY: T-20 — one that fails or is killed says none of them, or were there ever more than a pipe takes at once, the first of
+ * them. Without any bubblewrap makes an empty root, in which there is nothing to execute; and without the last one a mount is
+ * missing that is measured: however many there are, nothing is run. */
 static char *const *stage_beside(const struct request *request, struct layout *layout) {
   static char read_options[] = "--args", from[8];
   static char *arguments[MAX_ARGS + 4];
@@ -80,7 +81,7 @@ static char *const *stage_beside(const struct request *request, struct layout *l
   if (pipe2(options, O_CLOEXEC) != 0) give_up(STAGE_SOCKET, "pipes cannot be made");
   pid_t self = getpid(), beside = fork();
   if (beside < 0) give_up(STAGE_SOCKET, "no process can be made");
-  if (beside == 0) stage_and_end(layout, options[1], self);
+  if (beside == 0) stage_and_end(layout, options, self);
   if (keep_options(options[0]) != 0) give_up(STAGE_SOCKET, "options cannot be passed on");
   pass_all(request, layout);
   snprintf(from, sizeof from, "%d", OPTIONS_FD);

@@ -69,6 +69,17 @@ test('facts are sorted by where they were read', () => {
   });
 });
 
+test('no text is lost for the sake of its name', () => {
+  const names = ['__proto__', 'constructor', 'toString'];
+  const items = names.flatMap((name) => [
+    named(FACTS_ITEM.inside, `ns/${name}`, 'ns'),
+    named(FACTS_ITEM.cgroupFile, name, 'file'),
+  ]);
+  const { inside, cgroupFiles } = decodeFacts(encodeItems(items));
+  expect(Object.keys(inside.namespaces)).toEqual(names);
+  expect(Object.keys(cgroupFiles)).toEqual(names);
+});
+
 test('what was not told is empty, for the reader of the facts to refuse', () => {
   expect(decodeFacts(encodeItems([number(FACTS_ITEM.outsideProcess, 41)]))).toEqual({
     inside: {

@@ -27,7 +27,7 @@ export function decodeFacts(payload: Buffer): RawFacts {
   const inside = new Map<string, string>();
   const outside: { pid: number; texts: Map<string, string> }[] = [];
   const host = new Map<string, string>();
-  const cgroupFiles = noFiles();
+  const cgroupFiles = noTexts();
   let landlockRules = 0;
   let listener: string | undefined;
   const named = namedTextsIn(payload);
@@ -72,7 +72,7 @@ export function decodeFacts(payload: Buffer): RawFacts {
 
 /** Throws `sandbox.launcher_failed`. */
 export function decodeEnd(payload: Buffer): EndReport {
-  const cgroupFiles = noFiles();
+  const cgroupFiles = noTexts();
   const seen: { status?: Buffer; usage?: Buffer; started?: boolean; full?: boolean } = {};
   const named = namedTextsIn(payload);
   const isList = eachItem(payload, (tag, from, to) => {
@@ -108,8 +108,11 @@ function keep(texts: Map<string, string>, found: NamedText | undefined): void {
   texts.set(name, text);
 }
 
-/** Without a prototype: their names are others in every run, and an object of a shape would get a new one for each of them. */
-function noFiles(): Record<string, string> {
+/**
+ * By name, without a prototype: names are others in every run, and an object of a shape would get a new one for each of them; and
+ * none of them is lost because it is spelled like something that every object has.
+ */
+function noTexts(): Record<string, string> {
   return Object.create(null) as Record<string, string>;
 }
 
@@ -135,7 +138,7 @@ function boundIn(texts: ReadonlyMap<string, string>): Readonly<Record<string, st
 }
 
 function withoutPrefix(texts: ReadonlyMap<string, string>, prefix: string, cut: number): Record<string, string> {
-  const found: Record<string, string> = {};
+  const found = noTexts();
   for (const [name, text] of texts) {
     if (name.startsWith(prefix)) found[name.slice(cut)] = text;
   }
