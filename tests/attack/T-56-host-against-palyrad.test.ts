@@ -74,7 +74,10 @@ const IDLE: Readonly<Record<string, string>> = {
   'goes on and on that it has loaded': onCall(
     'say(result); const many = Buffer.concat(Array(1000).fill(loaded)); for (;;) say(many);',
   ),
-  'begins a frame that it does not end': onCall("say(result); say(Buffer.from('ffff3f0042', 'hex'));"),
+  // With something to stay for, or it might end by itself when its pipes do, and before it is ended.
+  'begins a frame that it does not end': onCall(
+    "say(result); say(Buffer.from('ffff3f0042', 'hex')); setInterval(() => {}, 1000);",
+  ),
   'floods its standard error': onCall("say(result); const many = Buffer.alloc(65536, 'x'); for (;;) say(many, 2);"),
 };
 
