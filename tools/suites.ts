@@ -20,7 +20,9 @@ const STRIPPED_WORKER = 'tools/tests/strip-file-worker.ts';
 
 /** Searches, properties and texts of millions of characters: a third of the time of all unit tests, too much for every save. */
 const LONG_UNITS = [
+  'packages/config/src/parse-config.test.ts',
   'packages/gateway/src/file-tools/worker/apply-hunks.test.ts',
+  'packages/gateway/src/redact/create-redactor.test.ts',
   'packages/journal/src/bodies/prepare-body.test.ts',
   'packages/journal/src/read-log.test.ts',
   'packages/policy/src/always-here.test.ts',
@@ -32,6 +34,8 @@ const LONG_UNITS = [
   'packages/primitives/src/logger.test.ts',
   'packages/primitives/src/visible-text.test.ts',
   'packages/sandbox/src/backends/bubblewrap/probe.test.ts',
+  'packages/sandbox/src/backends/seatbelt/plan.test.ts',
+  'packages/sandbox/src/protect/watched-trees.test.ts',
   'tools/conformance/merkle.test.ts',
 ];
 
