@@ -9,9 +9,6 @@ export default defineBenchmark({
   description: 'palyra-hook before a tool of an agent, allowed and denied, a command from hook to end, and Node alone.',
   baseline: 'true',
   ratioOf: 'p50_ms',
-  // A session has hundreds of calls, and a palyrad that was started a moment ago takes half as long again for its first hundred,
-  // which are all that two seconds would see; `--seconds 2` shows those.
-  defaults: { rounds: 5, seconds: 8 },
   async setup() {
     const agent = await startHookedAgent();
     await writeFile(join(agent.workspace, 'a.txt'), 'hello\n');

@@ -30,9 +30,6 @@ export default defineBenchmark<Context>({
   description: 'Durable, signed appends by 1, 8 and 64 writers against raw fdatasync, and verification.',
   baseline: 'fdatasync',
   ratioOf: 'per_s',
-  // In its first second a database is another one: its log still grows, which each flush has to write as well, and code that has
-  // run a few hundred times is not compiled yet. Two seconds would measure half of that.
-  defaults: { rounds: 5, seconds: 8 },
   async setup() {
     const directory = await directoryOnDisk();
     const logs = { plain: placeIn(join(directory, 'plain')), attested: placeIn(join(directory, 'attested')) };
