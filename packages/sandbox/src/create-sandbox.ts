@@ -17,6 +17,7 @@ import type { NamedWayOut } from './launcher/encode-request.ts';
 import { findLauncher } from './launcher/find-launcher.ts';
 import { type Launcher, type LauncherFacts, startLauncher } from './launcher/start-launcher.ts';
 import { MAX_LABEL } from './launcher/wire.ts';
+import { isLetGo } from './may-begin.ts';
 import { createPlanner, type Planned, type Planning, type PlanOptions, rememberFiles } from './plan-command.ts';
 import type { PoolSettings } from './pool/shelves.ts';
 import { hostStampFiles } from './pool/stamp-files.ts';
@@ -194,7 +195,9 @@ async function compose(
     const wayOut = run.named !== undefined;
     const use = pool.use(plan, (start) => protectedRuns.prepare(command, profile, { start, wayOut }));
     try {
-      return await runJob(plan, run, { ...inContext, takeWarm: use.take });
+      // SECURITY: T-44 — one that waits already is looked at when it is taken: that is when its tool may begin, not before.
+      const mayTake = run.mayBegin === undefined || (use.isWaiting() && (await isLetGo(run)));
+      return await runJob(plan, run, mayTake ? { ...inContext, takeWarm: use.take } : inContext);
     } finally {
       use.done();
     }
@@ -222,6 +225,8 @@ async function compose(
     openGate: async (program) => gates.open(program),
     plan: async (command, profile, wanting) => protectedRuns.plan(command, profile, wanting),
     async run(command, profile, run = {}) {
+      // Heard of when its box is there.
+      run.mayBegin?.catch(() => undefined);
       const running = runWatched(command, profile, run);
       active.add(running);
       try {

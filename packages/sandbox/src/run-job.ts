@@ -12,6 +12,7 @@ import type { NamedTool, NamedWayOut } from './launcher/encode-request.ts';
 import type { HandedPipes } from './launcher/handed-pipes.ts';
 import type { PassedSignal } from './launcher/passed-signals.ts';
 import { CLOSED, type Job, type JobEvents, type Launcher } from './launcher/start-launcher.ts';
+import { isLetGo, notLetGo } from './may-begin.ts';
 import { createOutputCredit, OUTPUT_WINDOW } from './output-credit.ts';
 import type { WarmSandbox } from './pool/warm-sandbox.ts';
 import type { CapturedOutput, Ran, Refusal, RunResult } from './run-result.ts';
@@ -42,6 +43,11 @@ export interface RunOptions {
   readonly wayOut?: WayOut;
   /** `none`: what it puts out is passed on and not in the result, and there is no end to it. */
   readonly kept?: 'none';
+  /**
+   * The sandbox is made at once, and the tool's first instruction waits for this. Who does not want it any more aborts
+   * `signal`; when this rejects, nothing runs.
+   */
+  readonly mayBegin?: Promise<void>;
 }
 
 export interface WayOut {
@@ -79,7 +85,8 @@ export interface JobContext extends Omit<OutcomeContext, 'plan'> {
 export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContext): Promise<RunResult> {
   const { launcher, now } = context;
   const outcome = { ...context, plan };
-  const startedAt = now();
+  // Of one that waits for its word: when that is given.
+  let startedAt = now();
   const output = createCapture();
   const input = createInput(options.input);
   const allow = createOutputCredit(() => job);
@@ -105,6 +112,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
   const stdin = handOver || options.input !== undefined;
   const begin = (begun: Job, measured: MeasuredFacts, tool?: NamedTool): void => {
     facts = measured;
+    if (options.mayBegin !== undefined) startedAt = now();
     const resize = (rows: number, columns: number) => begun.resize(rows, columns);
     // From within `onStart`, too, it comes after the word: before that there is no tool to hear it.
     const signal = (name: PassedSignal) => queueMicrotask(() => begun.signal(name));
@@ -126,7 +134,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
   };
   const events = (finish: (result: RunResult) => void): JobEvents => ({
     facts(raw) {
-      void check(raw, plan, context).then((checked) => {
+      void check(raw, plan, { ...context, letGo: () => isLetGo(options) }).then((checked) => {
         // It may have ended meanwhile, and whoever called knows it.
         if (isOver) return;
         // Of a sandbox that is being ended they are not those of the plan, and that is no finding.
@@ -208,8 +216,15 @@ type Checked =
   | { readonly kind: 'as_planned'; readonly facts: MeasuredFacts }
   | { readonly kind: 'differs'; readonly refusal: Refusal };
 
-async function check(raw: RawFacts, plan: LaunchPlan, { launcher, recheck }: JobContext): Promise<Checked> {
+interface Checking extends Pick<JobContext, 'launcher' | 'recheck'> {
+  letGo(): Promise<boolean>;
+}
+
+async function check(raw: RawFacts, plan: LaunchPlan, { launcher, recheck, letGo }: Checking): Promise<Checked> {
   const judged = await judge(raw, plan, launcher);
+  if (judged.kind === 'differs') return judged;
+  // SECURITY: T-32 — what was asked for before it is on record runs when it is, or not at all.
+  if (!(await letGo())) return { kind: 'differs', refusal: notLetGo() };
   // SECURITY: T-04 — the last moment at which a file that runs in its place can be looked at.
   const changed = recheck?.();
   return changed === undefined ? judged : { kind: 'differs', refusal: changed };

@@ -14,6 +14,7 @@ export const SANDBOX_ERRORS = {
   'sandbox.invalid_profile': 'The profile is malformed or contradicts itself.',
   'sandbox.launcher_failed': 'The launcher ended or gave no answer.',
   'sandbox.launcher_missing': 'There is no launcher for this machine.',
+  'sandbox.not_begun': 'The sandbox was ready, and whoever asked for it did not let its command begin.',
   'sandbox.not_bindable': 'What would run cannot be tied to its bytes.',
   'sandbox.overloaded': 'Too many commands are running.',
   'sandbox.protected_root': 'What the tool may write is a protected path, or lies in one.',

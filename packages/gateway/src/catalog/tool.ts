@@ -52,8 +52,8 @@ export interface Tool {
   /** Checks the input and says exactly what would be done. Nothing runs and nothing changes; does not throw. */
   plan(input: JsonObject, place: CallPlace): Promise<ToolPlan | ToolRefusal>;
   /**
-   * Begun while the intent is being recorded, so that `execute` need not wait for it. Nobody can notice it: nothing runs,
-   * nothing changes, and nobody is reached. Does not throw.
+   * Begun while the intent is being recorded, so that `execute` need not wait for it. Nothing of the call is done by it: a
+   * box may be made, as those of the pool are, but nothing runs in it, and nobody is reached. Does not throw.
    */
   makeReady?(call: PermittedCall): Readiness | undefined;
   /** Does it. Everything that can happen is a result; what it throws is attested as a fault of the tool. */

@@ -5,7 +5,6 @@ import type { Gate, RunOptions } from '@palyra/sandbox';
 import type { ExecuteContext, ToolRefusal } from '../catalog/tool.ts';
 import type { ProcessNetwork } from '../tools/process-network.ts';
 import { type BindCredentials, type CredentialedCall, credentialsOf } from './bound-credentials.ts';
-import type { DecideConnection } from './decide-connection.ts';
 import { type NetworkUse, NO_NETWORK } from './network-use.ts';
 import type { OperatorNetwork } from './operator-network.ts';
 
@@ -54,43 +53,6 @@ export async function openCallNetwork(
     end() {
       ended ??= close();
       return ended;
-    },
-  };
-}
-
-/** A way out that is opened ahead of its call: the proxy knows its rules, and nothing leads there yet. */
-export interface ReadyNetwork extends Disposable {
-  /** For `execute`, which ends it. Whoever is asked about hosts is known only now. */
-  take(context: Pick<NetworkContext, 'connect'>): Promise<CallNetwork | ToolRefusal>;
-}
-
-/** Undefined where it is opened when the call begins. Does not throw. */
-export function readyNetwork(
-  network: ProcessNetwork,
-  call: NetworkedCall['call'],
-  deps: CallNetworkDeps,
-): ReadyNetwork | undefined {
-  // Whoever binds credentials may keep a record of it.
-  if (!wantsWayOut(network, deps) || deps.credentials !== undefined) return undefined;
-  let asked: NetworkContext['connect'];
-  let isTaken = false;
-  // SECURITY: T-22 — nobody is asked before the call has begun: until then no listener is there to connect to.
-  const connect: DecideConnection = async (target, signal) => {
-    if (asked === undefined) throw new EgressError('egress.closed', 'The call has not begun.');
-    return asked(target, signal);
-  };
-  const opening = openCallNetwork(network, { call, context: { connect } }, deps);
-  opening.catch(() => undefined);
-  return {
-    take(context) {
-      asked = context.connect;
-      isTaken = true;
-      return opening;
-    },
-    [Symbol.dispose]() {
-      if (isTaken) return;
-      isTaken = true;
-      void opening.then((opened) => (opened.kind === 'open' ? opened.end() : undefined)).catch(() => undefined);
     },
   };
 }

@@ -7,25 +7,23 @@ import {
   type Sha256Hex,
   sha256OfJson,
 } from '@palyra/primitives';
-import type { Binding, Limits, Refusal, RunOptions, Sandbox, SandboxProfile } from '@palyra/sandbox';
-import type { BoundCall, CallPlace, Tool, ToolMetadata, ToolPlan, ToolRefusal, ToolResult } from '../catalog/tool.ts';
+import type { Binding, Limits, Refusal, Sandbox, SandboxProfile } from '@palyra/sandbox';
+import type { BoundCall, CallPlace, Tool, ToolMetadata, ToolPlan, ToolRefusal } from '../catalog/tool.ts';
 import type { BindCredentials } from '../connections/bound-credentials.ts';
-import {
-  type CallNetworkDeps,
-  openCallNetwork,
-  type ReadyNetwork,
-  readyNetwork,
-  wantsWayOut,
-} from '../connections/call-network.ts';
+import { type CallNetworkDeps, wantsWayOut } from '../connections/call-network.ts';
 import { DEFAULT_OPERATOR_NETWORK, type OperatorNetwork } from '../connections/operator-network.ts';
 import type { Redactor } from '../redact/create-redactor.ts';
 import type { PermittedCall } from '../tool-call/permitted-call.ts';
-import { type AttachedFeed, feedAttached } from './attached-input.ts';
+import {
+  asRefusal,
+  beginCommand,
+  type CommandDeps,
+  type PreparedCommand,
+  type ReadyCommand,
+  readyCommand,
+} from './begin-command.ts';
 import { commandOf, PROCESS_INPUT, type ProcessCommand, type ProcessInput } from './process-command.ts';
 import { declaredBy, enforcedBy } from './process-facts.ts';
-import { endOf, toolResultOf } from './process-result.ts';
-import { timeIsOver } from './time-is-over.ts';
-import { toldOutput } from './told-output.ts';
 
 export interface ProcessRunDeps {
   readonly sandbox: Pick<Sandbox, 'plan' | 'bind' | 'run'>;
@@ -73,19 +71,13 @@ export interface OpenedSession {
   close(): Promise<void>;
 }
 
-interface Prepared {
-  readonly process: ProcessCommand;
-  /** Made when somebody must look at it. Refused: then it runs only where nobody has to. */
-  readonly binding: { made?: Promise<Binding | Refusal> };
-}
-
 export function createProcessRun(deps: ProcessRunDeps): Tool {
   return createCommandTool(deps, { metadata: METADATA, fit: (process) => process });
 }
 
 export function createCommandTool(deps: ProcessRunDeps, kind: CommandKind): Tool {
-  const { sandbox, profileFor, redact, clock, network: operator = DEFAULT_OPERATOR_NETWORK } = deps;
-  const wayOut: CallNetworkDeps = { ...deps, operator };
+  const { sandbox, profileFor, network: operator = DEFAULT_OPERATOR_NETWORK } = deps;
+  const begin: CommandDeps = { ...deps, operator };
   return {
     metadata: kind.metadata,
     ...(kind.openSession === undefined ? {} : { isSession: true as const }),
@@ -98,12 +90,12 @@ export function createCommandTool(deps: ProcessRunDeps, kind: CommandKind): Tool
       const unfit = refusePreflight(process);
       if (unfit !== undefined) return unfit;
       const { command, profile } = process;
-      const laidOut = { wayOut: wantsWayOut(process.network, wayOut) };
+      const laidOut = { wayOut: wantsWayOut(process.network, begin) };
       const planned = await sandbox.plan(command, profile, laidOut);
       if (planned.kind === 'refused') return asRefusal(planned);
       const enforced = enforcedBy({ process, planned, registryHosts: operator.registryHosts });
       const facts = { enforced, declared: declaredBy(process, planned), executor: planned.plan.executor };
-      const binding: Prepared['binding'] = {};
+      const binding: PreparedCommand['binding'] = {};
       const bind = async () => {
         if (process.session !== undefined) return NOTHING_BOUND;
         binding.made ??= sandbox.bind(command, profile, laidOut);
@@ -112,73 +104,18 @@ export function createCommandTool(deps: ProcessRunDeps, kind: CommandKind): Tool
       return planOf(kind.metadata, { process, binding }, { ...facts, bind });
     },
     // A session's way out leads to whoever answers it, too, and that is known when it has begun.
-    ...(kind.openSession === undefined ? { makeReady: (call) => readyNetwork(networkOfCall(call), call, wayOut) } : {}),
+    ...(kind.openSession === undefined ? { makeReady: (call) => readyCommand(call, begin) } : {}),
     async execute(call, context) {
-      const { process, binding } = call.plan.prepared as Prepared;
-      // SECURITY: T-04 — what somebody looked at runs as these bytes or not at all.
-      const needsBytes = call.needsBoundBytes && process.session === undefined;
-      const bound = needsBytes ? await (binding.made ?? NOT_LOOKED_AT) : undefined;
-      if (bound?.kind === 'refused') return asRefusal(bound);
-      const output = toldOutput(context, { redact, clock, isTerminal: process.command.terminal !== undefined });
-      const { attached, signal } = context;
-      const feed = process.isAttachable && attached !== undefined ? feedAttached(attached, signal) : undefined;
       await using session = new AsyncDisposableStack();
       const opened = await kind.openSession?.(call);
       if (opened !== undefined) session.defer(opened.close);
-      const around = { ...context, ...(opened === undefined ? {} : { door: opened.door }) };
-      const ready = context.ready as ReadyNetwork | undefined;
-      const network = await (ready?.take(context) ??
-        openCallNetwork(process.network, { call, context: around }, wayOut));
-      if (network.kind === 'refused') return network;
-      const result = await sandbox
-        .run(process.command, process.profile, {
-          signal,
-          onOutput: output.take,
-          // While its paths are looked at: what is attested of its connections is whole when they are ended.
-          onEnd: () => void network.end().catch(() => undefined),
-          ...(feed?.options ?? inputOf(process)),
-          ...network.options,
-          // Without it a sandbox that waits already can take the command.
-          ...(bound === undefined ? {} : { bound }),
-          ...(opened === undefined ? {} : { kept: 'none' as const }),
-        })
-        .finally(() => void network.end().catch(() => undefined));
-      feed?.stop();
-      await output.end(endOf(result));
-      const told = toolResultOf({
-        result,
-        isTimeOver: timeIsOver(signal),
-        redact: (bytes, how) => redact?.redactBytes(bytes, how) ?? bytes,
-        network: await network.end(),
-      });
-      return withFeed(told, feed);
+      const around = opened === undefined ? context : { ...context, door: opened.door };
+      const ready = context.ready as ReadyCommand | undefined;
+      const begun = await (ready?.take(context) ?? beginCommand(call, around, begin));
+      return begun.kind === 'refused' ? begun : await begun.result;
     },
   };
 }
-
-function networkOfCall({ plan }: PermittedCall): ProcessCommand['network'] {
-  return (plan.prepared as Prepared).process.network;
-}
-
-/** A terminal that nobody types into is told so, or whoever reads from it would wait for the end of the call. */
-function inputOf({ stdin, command }: ProcessCommand): Pick<RunOptions, 'input'> {
-  if (stdin !== undefined) return { input: [Buffer.from(stdin)] };
-  return command.terminal === undefined ? {} : { input: [] };
-}
-
-/** What was typed is not in the arguments: that something was is on record with the rest. */
-function withFeed(result: ToolResult, feed: AttachedFeed | undefined): ToolResult {
-  if (feed === undefined || result.kind === 'refused') return result;
-  return { ...result, output: { ...(result.output as JsonObject), attached: feed.told() } };
-}
-
-/** SECURITY: T-04 — bound before it is shown. Bytes that are looked for only now are not those. */
-const NOT_LOOKED_AT: Refusal = {
-  kind: 'refused',
-  code: 'sandbox.not_bindable',
-  message: 'The command was not bound to its bytes before it was approved.',
-  fix: 'Propose the call again.',
-};
 
 /** SECURITY: T-21 — before it starts: what it declares and what can be recognised in its arguments. Not held afterwards. */
 function refusePreflight({ command, network }: ProcessCommand): ToolRefusal | undefined {
@@ -190,7 +127,7 @@ function refusePreflight({ command, network }: ProcessCommand): ToolRefusal | un
 
 type PlanFacts = Pick<ToolPlan, 'enforced' | 'declared' | 'executor' | 'bind'>;
 
-function planOf({ name }: ToolMetadata, prepared: Prepared, facts: PlanFacts): ToolPlan {
+function planOf({ name }: ToolMetadata, prepared: PreparedCommand, facts: PlanFacts): ToolPlan {
   const { process } = prepared;
   const { command, profile } = process;
   const { tier } = profile;
@@ -291,8 +228,4 @@ function boundOf(binding: Binding | Refusal, { isAttachable, network }: ProcessC
 function limitsOf(limits: Limits): ToolPlan['limits'] {
   const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(Object.entries(limits).map(([name, limit]) => [snake(name), limit]));
-}
-
-function asRefusal({ code, message, fix }: Refusal): ToolRefusal {
-  return { kind: 'refused', code, message, fix };
 }

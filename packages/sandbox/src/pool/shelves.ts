@@ -19,6 +19,7 @@ export type PrepareWarm = (
 export interface Shelves {
   /** A command with this key begins. Only what was used twice lately gets a shelf: a single command costs nothing more. */
   noteUse(key: string, prepare: PrepareWarm): void;
+  isWaiting(key: string): boolean;
   /** Young, alive and as it was planned; nobody else's from now on. */
   take(key: string): WarmSandbox | undefined;
   /** One that has room and was used lately; what was used last is the likeliest to be used next. */
@@ -86,6 +87,7 @@ export function createShelves(now: () => number, settings: PoolSettings): Shelve
       shelves.set(key, shelf);
       if (shelves.size > settings.profiles) forget(firstOf(shelves));
     },
+    isWaiting: (key) => (shelves.get(key)?.waiting.length ?? 0) > 0,
     take(key) {
       const { waiting = [] } = shelves.get(key) ?? {};
       for (let each = waiting.shift(); each !== undefined; each = waiting.shift()) {

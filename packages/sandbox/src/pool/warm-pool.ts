@@ -16,6 +16,8 @@ export interface WarmPool {
 }
 
 export interface PoolUse {
+  /** Whether one may be there to be taken; it has not been looked at. */
+  isWaiting(): boolean;
   /** One that waits for exactly this plan. */
   take(): WarmSandbox | undefined;
   /** The command has ended. */
@@ -97,6 +99,7 @@ export function createWarmPool({ warmUp, now, settings }: PoolDeps): WarmPool {
       shelves.noteUse(key, prepare);
       schedule('a command');
       return {
+        isWaiting: () => shelves.isWaiting(key),
         take: () => shelves.take(key),
         done() {
           running -= 1;

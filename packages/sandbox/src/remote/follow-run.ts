@@ -58,9 +58,11 @@ export function followRun(question: FollowedRun, options: RunOptions, open: (eac
       isCancelled: signal?.aborted === true,
       ...(bound === undefined ? {} : { bound }),
       ...(options.kept === undefined ? {} : { kept: options.kept }),
+      ...(options.mayBegin === undefined ? {} : { isHeld: true }),
     };
     signal?.addEventListener('abort', cancel, { once: true });
     say(TO_HOST.run, encodeValue(asked));
+    options.mayBegin?.then(() => say(TO_HOST.letGo), cancel);
   });
 }
 

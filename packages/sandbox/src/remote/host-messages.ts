@@ -36,6 +36,8 @@ export const TO_HOST = {
   /** Bytes for a gate. */
   gateInput: 15,
   closeGate: 16,
+  /** The command that was held may begin. */
+  letGo: 17,
 } as const;
 
 export const FROM_HOST = {
@@ -79,6 +81,8 @@ export interface RunQuestion extends Omit<Question, 'wayOut'> {
   /** The gate by the number of the question that opened it. */
   readonly wayOut?: NamedWayOut & Pick<WayOut, 'authority'>;
   readonly kept?: 'none';
+  /** It is not to begin before it is let go. */
+  readonly isHeld?: true;
 }
 
 export interface HostFault {

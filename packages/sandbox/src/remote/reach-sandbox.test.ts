@@ -121,6 +121,29 @@ test('input goes in piece by piece, output comes in order, and the result last',
   expect(result).toEqual({ kind: 'completed', exitCode: 0, ...ran('one two three') });
 });
 
+test('a command that is held there begins when it is let go here, and is ended when it is not', async () => {
+  const order: string[] = [];
+  const held = async ({ mayBegin, signal }: RunOptions): Promise<RunResult> => {
+    order.push('made');
+    const ended = new Promise<'cancelled'>((resolve) =>
+      signal?.addEventListener('abort', () => resolve('cancelled'), { once: true }),
+    );
+    const how = await Promise.race([mayBegin?.then(() => 'completed' as const), ended]);
+    order.push(how ?? 'not held');
+    return how === 'completed' ? { kind: how, exitCode: 0, ...ran('') } : { kind: 'cancelled', ...ran('') };
+  };
+  const { sandbox } = await reach(held);
+  const word = Promise.withResolvers<void>();
+  const running = sandbox.run(COMMAND, PROFILE, { mayBegin: word.promise });
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+  expect(order).toEqual(['made']);
+  word.resolve();
+  expect((await running).kind).toBe('completed');
+  const refused = sandbox.run(COMMAND, PROFILE, { mayBegin: Promise.reject(new Error('Not recorded.')) });
+  expect((await refused).kind).toBe('cancelled');
+  expect(order).toEqual(['made', 'completed', 'made', 'cancelled']);
+});
+
 test('a tool waits while its output is not taken', async () => {
   const order: string[] = [];
   const { sandbox } = await reach(async ({ onOutput }) => {

@@ -88,11 +88,12 @@ interface RunContext {
 }
 
 function serveRun(sandbox: Sandbox, question: RunQuestion, { say, id, gate }: RunContext): ServedRun {
-  const { command, profile, hasInput, isHeard, isCancelled, bound, wayOut, kept } = question;
+  const { command, profile, hasInput, isHeard, isCancelled, bound, wayOut, kept, isHeld } = question;
   const abort = new AbortController();
   if (isCancelled) abort.abort();
   const input: PulledInput | undefined = hasInput ? createPulledInput(() => say(FROM_HOST.want, id)) : undefined;
   const untaken: (() => void)[] = [];
+  const held = Promise.withResolvers<void>();
   let running: Running | undefined;
 
   const onOutput = (stream: 'stdout' | 'stderr', bytes: Uint8Array) => {
@@ -111,6 +112,7 @@ function serveRun(sandbox: Sandbox, question: RunQuestion, { say, id, gate }: Ru
     ...(input === undefined ? {} : { input: input.source }),
     ...(bound === undefined ? {} : { bound }),
     ...(kept === undefined ? {} : { kept }),
+    ...(isHeld === undefined ? {} : { mayBegin: held.promise }),
     ...(wayOut === undefined || gate === undefined ? {} : { wayOut: { ...wayOut, gate } }),
   });
   return {
@@ -118,6 +120,7 @@ function serveRun(sandbox: Sandbox, question: RunQuestion, { say, id, gate }: Ru
     hear({ kind, payload }) {
       if (kind === TO_HOST.taken) untaken.shift()?.();
       else if (kind === TO_HOST.cancel) abort.abort();
+      else if (kind === TO_HOST.letGo) held.resolve();
       else if (kind === TO_HOST.resize) running?.resize(payload.readUInt16LE(0), payload.readUInt16LE(2));
       else if (kind === TO_HOST.signal) passOn(payload.toString(), running);
       else if (kind === TO_HOST.input) input?.give(payload);

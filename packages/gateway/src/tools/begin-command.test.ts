@@ -1,0 +1,121 @@
+import type { EgressCall } from '@palyra/egress';
+import { systemClock } from '@palyra/primitives';
+import type { RunOptions, RunResult } from '@palyra/sandbox';
+import { expect, test } from 'vitest';
+import type { ExecuteContext } from '../catalog/tool.ts';
+import { DEFAULT_OPERATOR_NETWORK } from '../connections/operator-network.ts';
+import type { PermittedCall } from '../tool-call/permitted-call.ts';
+import { type CommandDeps, readyCommand } from './begin-command.ts';
+import type { ProcessNetwork } from './process-network.ts';
+
+const NETWORK: ProcessNetwork = {
+  kind: 'network',
+  mode: 'strict',
+  rules: [],
+  hosts: [],
+  privateHosts: [],
+  unlisted: 'ask',
+  isProxied: true,
+  isWished: false,
+};
+const TARGET = { host: 'example.org', port: 443 } as never;
+const NOBODY = new AbortController().signal;
+
+function callWith(network: ProcessNetwork): PermittedCall {
+  const process = { command: { argv: ['true'], cwd: '/' }, profile: {}, network, isAttachable: false };
+  return {
+    id: 'call',
+    toolName: 'palyra.process.run',
+    run: { caller: { actor: 'agent:coder' }, workspace: { id: 'work' } },
+    proposed: {},
+    needsBoundBytes: false,
+    plan: { prepared: { process, binding: {} } },
+  } as unknown as PermittedCall;
+}
+
+/** A sandbox that does as it is told: held, let go, given up. */
+function watched() {
+  const opened: EgressCall[] = [];
+  const happened: string[] = [];
+  const egress: NonNullable<CommandDeps['egress']> = {
+    async open(call) {
+      opened.push(call);
+      const close = async () => {
+        happened.push('way out closed');
+        return [];
+      };
+      return { gate: {} as never, label: call.label, caPem: undefined, attempts: () => [], close };
+    },
+  };
+  const run = async (_command: unknown, _profile: unknown, { mayBegin, signal, onOutput }: RunOptions = {}) => {
+    happened.push('box made');
+    const givenUp = new Promise<'given up'>((resolve) =>
+      signal?.addEventListener('abort', () => resolve('given up'), { once: true }),
+    );
+    const how = await Promise.race([mayBegin?.then(() => 'begun' as const), givenUp]);
+    happened.push(how ?? 'not held');
+    if (how === 'begun') await onOutput?.('stdout', Buffer.from('said'));
+    return { kind: 'refused', code: 'sandbox.unsupported', message: 'No.', fix: 'Yes.' } satisfies RunResult;
+  };
+  const deps = { sandbox: { run } as never, egress, operator: DEFAULT_OPERATOR_NETWORK, clock: systemClock };
+  return { opened, happened, deps: deps as CommandDeps };
+}
+
+const turns = async () => {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+};
+
+const contextOf = (more: Partial<ExecuteContext> = {}): ExecuteContext => ({ signal: NOBODY, ...more });
+
+test('a command that is ready waits in its box until it is taken; then it runs, and says what it says', async () => {
+  const { happened, deps } = watched();
+  const ready = readyCommand(callWith(NETWORK), deps);
+  await turns();
+  expect(happened).toEqual(['box made']);
+  const said: string[] = [];
+  const onOutput = (_: string, bytes: Uint8Array) => void said.push(Buffer.from(bytes).toString());
+  const begun = await ready?.take(contextOf({ onOutput }));
+  ready?.[Symbol.dispose]();
+  expect(begun?.kind === 'begun' && (await begun.result)).toMatchObject({ code: 'sandbox.unsupported' });
+  expect(happened).toEqual(['box made', 'begun', 'way out closed']);
+  expect(said).toEqual(['said']);
+});
+
+test('one that nobody took is given up, box and way out', async () => {
+  const { happened, deps } = watched();
+  const ready = readyCommand(callWith(NETWORK), deps);
+  await turns();
+  ready?.[Symbol.dispose]();
+  await turns();
+  expect(happened).toEqual(['box made', 'given up', 'way out closed']);
+});
+
+test('what ends the call ends it, with its reason', async () => {
+  const { happened, deps } = watched();
+  const ready = readyCommand(callWith(NETWORK), deps);
+  const stop = new AbortController();
+  stop.abort(new DOMException('Late.', 'TimeoutError'));
+  const begun = await ready?.take(contextOf({ signal: stop.signal }));
+  if (begun?.kind !== 'begun') throw new Error('It did not begin.');
+  await begun.result;
+  expect(happened).toContain('way out closed');
+});
+
+test('nobody is asked about a host before the call has begun; then it is whoever decides for the call', async () => {
+  const { opened, deps } = watched();
+  const ready = readyCommand(callWith(NETWORK), deps);
+  await turns();
+  await expect(opened[0]?.ask?.(TARGET, NOBODY)).rejects.toMatchObject({ code: 'egress.closed' });
+  await ready?.take(contextOf({ connect: async () => ({ kind: 'allowed' }) }));
+  expect(await opened[0]?.ask?.(TARGET, NOBODY)).toEqual({ kind: 'allowed' });
+});
+
+test('nothing is made ahead where credentials are bound for its way out', () => {
+  const { happened, deps } = watched();
+  const credentials = async () => undefined;
+  expect(readyCommand(callWith(NETWORK), { ...deps, credentials })).toBeUndefined();
+  expect(happened).toEqual([]);
+  const offline = readyCommand(callWith({ ...NETWORK, unlisted: 'deny' }), { ...deps, credentials });
+  expect(offline).toBeDefined();
+  offline?.[Symbol.dispose]();
+});

@@ -1,0 +1,83 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSandbox, type RunOptions, type Sandbox } from '@palyra/sandbox';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sandboxProfile } from '../sandbox-profile.ts';
+import { until } from './launched-job.ts';
+
+/** A command whose box is made while nobody knows yet whether it may run. */
+describe.each([
+  ['from nothing', 'off'],
+  ['that waits in the pool', {}],
+] as const)('a sandbox %s', (_, pool) => {
+  let home: string;
+  let workspace: string;
+  let sandbox: Sandbox;
+
+  beforeAll(async () => {
+    home = mkdtempSync(join(tmpdir(), 'palyra-held-home-'));
+    workspace = mkdtempSync(join(tmpdir(), 'palyra-held-'));
+    // As root the tool is somebody else, who must get there.
+    chmodSync(workspace, 0o777);
+    const operator = { path: '/usr/bin:/bin', home: '/nonexistent', palyraHome: home, environment: {} };
+    sandbox = await createSandbox({ operator, logger: { error: () => undefined }, pool });
+  });
+  afterAll(async () => {
+    await sandbox.close();
+    rmSync(workspace, { recursive: true });
+    rmSync(home, { recursive: true });
+  });
+
+  const touched = () => existsSync(join(workspace, 'touched'));
+  const touch = (tier: 'B' | 'C', options: RunOptions) =>
+    sandbox.run(
+      { argv: ['sh', '-c', 'touch touched; echo ran'] },
+      sandboxProfile(workspace, { tier, interpreters: 'allowed' }),
+      options,
+    );
+
+  describe.each(['B', 'C'] as const)('in Tier %s', (tier) => {
+    test('is made, and its command runs when it is let go: then it has started', async () => {
+      // So that there is something in the pool, where there is one.
+      do await touch(tier, {});
+      while (pool !== 'off' && (await sandbox.warmed()) === 0);
+      rmSync(join(workspace, 'touched'));
+
+      const word = Promise.withResolvers<void>();
+      const result = touch(tier, { mayBegin: word.promise });
+      // As long as ten of them take to be made.
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      expect(touched()).toBe(false);
+      const letGoAt = Date.now();
+      word.resolve();
+      const ended = await result;
+      expect(ended).toMatchObject({ kind: 'completed', exitCode: 0, pooled: pool !== 'off' });
+      expect('startedAt' in ended && ended.startedAt).toBeGreaterThanOrEqual(letGoAt);
+      expect(touched()).toBe(true);
+    });
+
+    test('is given up with its call, and nothing ran in it', async () => {
+      rmSync(join(workspace, 'touched'), { force: true });
+      const stop = new AbortController();
+      const result = touch(tier, { mayBegin: new Promise(() => undefined), signal: stop.signal });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      stop.abort();
+      expect((await result).kind).toBe('cancelled');
+      expect(touched()).toBe(false);
+    });
+
+    test('is ended when whoever had to let it go could not', async () => {
+      const result = await touch(tier, { mayBegin: Promise.reject(new Error('The disk is full.')) });
+      expect(result).toMatchObject({ kind: 'refused', code: 'sandbox.not_begun' });
+      expect(touched()).toBe(false);
+    });
+  });
+
+  test('leaves nothing behind', async () => {
+    await sandbox.warmed();
+    const { pid } = sandbox.about.launcher;
+    await sandbox.close();
+    await until(() => !existsSync(`/proc/${pid}`));
+  });
+});
