@@ -164,6 +164,23 @@ test('a log that was cut, here or by another process, gets room again', async ()
   expect(bytes()).toBeGreaterThan(used() + 200 * KIB);
 });
 
+test('a log that has its full length is seldom looked at, and has room again soon after somebody cut it', async () => {
+  const { path, connection, calls, roomWith, bytes, used } = await place();
+  const room = roomWith(() => ({}));
+  connection.query('insert into pages (bytes) values (zeroblob(?))', [3_800 * 4096]);
+  write(connection, room, 8);
+  const full = bytes();
+  expect(full).toBeGreaterThan(4_000 * FRAME);
+  expect(calls).toHaveLength(1);
+  write(connection, room, 60);
+  expect([bytes(), calls.length]).toEqual([full, 1]);
+  const other = open(path);
+  other.query('pragma wal_checkpoint(truncate)', []);
+  other.close();
+  write(connection, room, 64);
+  expect(bytes()).toBeGreaterThan(used() + 100 * KIB);
+});
+
 test('a log that is as long as it ever gets is not made longer, nor one that begins anew', async () => {
   const { connection, calls, roomWith } = await place();
   const room = roomWith(() => ({}));

@@ -38,6 +38,8 @@ export interface LogFile {
 }
 
 const COMMITS_BETWEEN_LOOKS = 4;
+/** When it has its full length: then only somebody who cuts it makes a difference. */
+const COMMITS_WHEN_LONG = 64;
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 /** As much again as there is: a home in which little happens gets little. */
@@ -48,19 +50,20 @@ const LEAST_FREE = 256 * 1024 * 1024;
 const REST_COMMITS = 4096;
 
 /**
- * A commit that makes its file longer has the file system's own journal to flush as well, which takes as long as all the
- * rest of a small commit. So a burst after each start went half as fast until the log had its full length.
+ * A commit that makes its file longer has what the file system notes of the file to flush as well, which takes as long as
+ * all the rest of a flush. So a burst after each start went half as fast until the log had its full length.
  */
 export function createRoomAhead({ connection, openLog }: RoomAheadDeps): RoomAhead {
   const frameBytes = FRAME_HEADER_BYTES + Number(connection.query('pragma page_size', []).rows[0]?.['page_size']);
+  const longest = HEADER_BYTES + LOG_PAGES * frameBytes;
   let commits = 0;
-  let restUntil = 0;
+  let lookAt = COMMITS_BETWEEN_LOOKS;
   let usedBefore = 0;
   let end: number | undefined;
 
   const makeRoom = (used: number, wanted: number) => {
     const rest = () => {
-      restUntil = commits + REST_COMMITS;
+      lookAt = commits + REST_COMMITS;
     };
     end = undefined;
     const log = openLog();
@@ -69,15 +72,16 @@ export function createRoomAhead({ connection, openLog }: RoomAheadDeps): RoomAhe
       return;
     }
     try {
-      end = whileLocked(connection, () => {
+      const room = whileLocked(connection, () => {
         // Whatever goes wrong from here on would go wrong again.
         rest();
         return lengthen(log, { used, wanted });
       });
-      if (end === undefined) return;
+      if (room === undefined) return;
       // Now, for nobody waits; the next commit would have it to flush.
-      log.flush();
-      restUntil = 0;
+      if (room.added > 0) log.flush();
+      end = room.end;
+      lookAt = commits + COMMITS_BETWEEN_LOOKS;
     } finally {
       log.close();
     }
@@ -86,7 +90,8 @@ export function createRoomAhead({ connection, openLog }: RoomAheadDeps): RoomAhe
   return {
     look() {
       commits += 1;
-      if (commits % COMMITS_BETWEEN_LOOKS !== 0 || commits < restUntil) return;
+      if (commits < lookAt) return;
+      lookAt = commits + (end !== undefined && end >= longest ? COMMITS_WHEN_LONG : COMMITS_BETWEEN_LOOKS);
       try {
         const { log = 0, checkpointed = 0 } = (connection.query('pragma wal_checkpoint(noop)', []).rows[0] ?? {}) as {
           readonly log?: number;
@@ -96,7 +101,7 @@ export function createRoomAhead({ connection, openLog }: RoomAheadDeps): RoomAhe
         // It began anew: perhaps somebody cut it.
         if (used < usedBefore) end = undefined;
         // As much again until the next look, and once more.
-        const wanted = used + 2 * Math.max(used - usedBefore, 0);
+        const wanted = Math.min(used + 2 * Math.max(used - usedBefore, 0), longest);
         usedBefore = used;
         // What is brought over completely begins anew with the next commit, and what is full soon does.
         if (log === checkpointed || log >= LOG_PAGES) return;
@@ -108,6 +113,7 @@ export function createRoomAhead({ connection, openLog }: RoomAheadDeps): RoomAhe
     forget() {
       end = undefined;
       usedBefore = 0;
+      lookAt = Math.min(lookAt, commits + COMMITS_BETWEEN_LOOKS);
     },
   };
 }
@@ -128,14 +134,14 @@ function whileLocked<Result>(connection: RoomAheadDeps['connection'], work: () =
 /** Returns where the room ends then; undefined when it could not be made. */
 function lengthen(log: LogFile, { used, wanted }: { readonly used: number; readonly wanted: number }) {
   const end = log.bytes();
-  if (end >= wanted) return end;
+  if (end >= wanted) return { end, added: 0 };
   if (log.free() < LEAST_FREE) return undefined;
   const step = Math.min(Math.max(used, STEP.least), STEP.most);
   if (!appendAll(log, step)) {
     log.cut(end);
     return undefined;
   }
-  return end + step;
+  return { end: end + step, added: step };
 }
 
 function appendAll(log: LogFile, bytes: number): boolean {
