@@ -4,7 +4,7 @@ import { identityOf } from './files-in-place.ts';
 import type { EmptierThreadData, WriterThreadData } from './thread-messages.ts';
 
 /** 16 MiB, which is read in a few hundredths of a second after a crash. */
-const LOG_PAGES = 4000;
+export const LOG_PAGES = 4000;
 
 /** Brings what is in the write-ahead log into the database, so that the log can be written from its beginning again. */
 export interface LogEmptier {

@@ -4,6 +4,8 @@ import { StorageError } from '../storage-error.ts';
 export interface PlaceCheck {
   /** Throws `storage.unavailable`; when the files are put back, it holds again. */
   requireInPlace(): void;
+  /** Which file the write-ahead log was when it was last found in its place; undefined before the first time. */
+  log(): Identity | undefined;
   close(): void;
 }
 
@@ -33,6 +35,7 @@ export function createPlaceCheck(path: string): PlaceCheck {
         fix: 'Put the same file back; if another one shall take its place, stop palyrad first.',
       });
     },
+    log: () => log,
     close: () => held?.close(),
   };
 }

@@ -9,6 +9,7 @@ import { canEmptyBeside, createLogEmptier, emptierThread, NO_EMPTIER } from './e
 import { createPlaceCheck, requireFile } from './files-in-place.ts';
 import { migrate } from './migrate.ts';
 import { ringSeldom } from './ring-seldom.ts';
+import { createRoomAhead, logFile } from './room-ahead.ts';
 import { sqliteFault } from './sqlite-error.ts';
 import type {
   Answer,
@@ -60,6 +61,7 @@ function openAgain(): WriterConnection {
   return {
     ...connection,
     log,
+    room: createRoomAhead({ connection, openLog: logFile(`${data.path}-wal`, place.log) }),
     requireInPlace: place.requireInPlace,
     close() {
       log.close();

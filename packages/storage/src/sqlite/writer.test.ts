@@ -31,6 +31,7 @@ async function failingDisk() {
       },
       requireInPlace: () => undefined,
       log: { look: () => undefined },
+      room: { look: () => undefined, forget: () => undefined },
     };
   };
   const bell = openBell(options.path);

@@ -6,14 +6,15 @@ import { type BatchResult, commitBatch } from './commit-batch.ts';
 import type { Connection } from './connection.ts';
 import type { LogEmptier } from './empty-log.ts';
 import { createKeptMemories, type KeptMemories } from './kept-memories.ts';
+import type { RoomAhead } from './room-ahead.ts';
 import { needsReopening, sqliteFault } from './sqlite-error.ts';
 
 export interface Writer {
   /** Never throws: a fault is every unit's answer. */
   commit(units: readonly CommitUnit[]): BatchResult;
   /**
-   * When those who asked have their answers, for they are in more of a hurry: rings for what was committed since, and has
-   * the write-ahead log emptied when it is full.
+   * When those who asked have their answers, for they are in more of a hurry: rings for what was committed since, has the
+   * write-ahead log emptied when it is full, and makes room in it for the next commits.
    */
   tidyUp(): void;
   /** Empties the write-ahead log into the database and cuts it. Throws `StorageError`; `storage.locked` while others read. */
@@ -33,6 +34,7 @@ export interface WriterConnection extends Connection {
   /** Throws `storage.unavailable` when what is written now would be found by nobody. */
   requireInPlace(): void;
   readonly log: Pick<LogEmptier, 'look'>;
+  readonly room: RoomAhead;
 }
 
 /** Other processes look at least every few hundred milliseconds, so this is hours of ordinary use. */
@@ -83,11 +85,13 @@ export function createWriter({ open, bell, ...context }: WriterDeps): Writer {
       if (hasNews) bell.ring();
       hasNews = false;
       current?.connection.log.look();
+      current?.connection.room.look();
     },
     cutLog() {
       current ??= reopen();
       try {
         const { rows } = current.connection.query('pragma wal_checkpoint(truncate)', []);
+        current.connection.room.forget();
         if (rows[0]?.['busy'] === 0) return;
       } catch (error) {
         throw sqliteFault(error);
