@@ -28,8 +28,9 @@ function memberFindings({ role, cgroups }: ReadProcess, { directory }: ExpectedC
 }
 
 function settingFindings(files: RawFacts['cgroupFiles'], path: string, planned: string): readonly Finding[] {
-  const file = posix.basename(path);
   const found = Object.hasOwn(files, path) ? files[path]?.replace(/\n$/, '') : undefined;
+  if (found === planned) return [];
+  const file = posix.basename(path);
   if (found !== undefined && isSame(file, planned.trim(), found)) return [];
   const what = `The cgroup setting ${file} does not hold the planned value.`;
   return [{ what, expected: planned, found: found ?? 'nothing: it was not read back' }];

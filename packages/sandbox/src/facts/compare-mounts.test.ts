@@ -96,6 +96,39 @@ test('a stack of mounts that was planned is judged by its upper mount', () => {
   expect(sentencesIn(stack('rw'), expected)).toEqual(['/tmp is writable although it must not be.']);
 });
 
+test('what is hidden is found in a table whose places are those of one before that was as planned', () => {
+  const hidden = changed(/^81 80 /m, '81 65 ');
+  const places = (table: string) => parseMountinfo(table).map(({ at }) => at);
+  expect(places(hidden)).toEqual(places(TABLE));
+
+  expect(findingsIn(TABLE)).toEqual([]);
+  expect(sentencesIn(hidden)).toEqual(['The mount at /srv/my shop/.git is hidden, so it does not hold.']);
+  expect(findingsIn(TABLE)).toEqual([]);
+});
+
+test('a way that was known for other places is not taken for these', () => {
+  const [nearer, farther] = ['/a/b', '/a/c'].map((between) =>
+    [
+      '1 9 0:1 / / ro,nosuid - tmpfs tmpfs ro',
+      '2 1 0:2 / /a ro,nosuid - tmpfs tmpfs ro',
+      `3 2 0:3 / ${between} ro,nosuid - tmpfs tmpfs ro`,
+      '4 2 0:4 / /a/b/mask ro,nosuid - tmpfs tmpfs ro',
+      '',
+    ].join('\n'),
+  );
+  const planned = (between: string) => ['/', '/a', between, '/a/b/mask'].map((at) => ({ at, writable: false }));
+  for (let again = 0; again < 2; again += 1) {
+    expect(findingsIn(farther ?? '', planned('/a/c'))).toEqual([]);
+    expect(findingsIn(nearer ?? '', planned('/a/b'))).toEqual([
+      {
+        what: 'The mount at /a/b/mask is hidden, so it does not hold.',
+        expected: 'within reach',
+        found: 'covered at /a/b',
+      },
+    ]);
+  }
+});
+
 test('what is mounted on the lower mount of a stack is hidden', () => {
   const table = `${TABLE}90 80 0:99 / /srv/my\\040shop rw,nosuid,nodev - tmpfs tmpfs rw\n`;
   const expected = [...EXPECTED, { at: '/srv/my shop', writable: true }];

@@ -21,7 +21,8 @@ export function mountFindings(
   return [
     ...[...places].flatMap((at) => placeFindings(at, found.get(at) ?? [], planned.get(at) ?? [])),
     ...expected.flatMap((wish) => sourceFindings(wish, found)),
-    ...mounts.flatMap((mount) => [...followFindings(mount), ...flagFindings(mount), ...hidingFindings(mount, mounts)]),
+    ...mounts.flatMap((mount) => [...followFindings(mount), ...flagFindings(mount)]),
+    ...hidingFindings(mounts),
   ];
 }
 
@@ -118,23 +119,47 @@ function flagFindings(mount: Mount): readonly Finding[] {
  * SECURITY: T-44 — a mask that lies beneath a later mount masks nothing. A mount is reached only if its parent is what
  * one finds on the way: the lower mount at the same place, or the uppermost one at the nearest place above.
  */
-function hidingFindings(mount: Mount, mounts: readonly Mount[]): readonly Finding[] {
-  const beneath = mounts.some(({ id, at }) => id === mount.parentId && at === mount.at);
-  if (beneath || (mount.at === '/' && mounts.find(({ at }) => at === '/') === mount)) return [];
-  const above = nearestAbove(mount.at, mounts);
-  if (above !== undefined && above.id === mount.parentId) return [];
-  const what = `The mount at ${mount.at} is hidden, so it does not hold.`;
-  return [{ what, expected: 'within reach', found: `covered at ${above?.at ?? mount.at}` }];
+function hidingFindings(mounts: readonly Mount[]): readonly Finding[] {
+  const findings: Finding[] = [];
+  const above = waysTo(mounts);
+  const byId = new Map(mounts.map((mount) => [mount.id, mount]));
+  const first = mounts.find(({ at }) => at === '/');
+  for (const [index, mount] of mounts.entries()) {
+    const isBeneath = byId.get(mount.parentId)?.at === mount.at;
+    const nearest = mounts[above[index] ?? NOWHERE];
+    if (isBeneath || mount === first || (nearest !== undefined && nearest.id === mount.parentId)) continue;
+    const what = `The mount at ${mount.at} is hidden, so it does not hold.`;
+    findings.push({ what, expected: 'within reach', found: `covered at ${nearest?.at ?? mount.at}` });
+  }
+  return findings;
 }
 
-function nearestAbove(at: string, mounts: readonly Mount[]): Mount | undefined {
-  let nearest: Mount | undefined;
-  for (const mount of mounts) {
-    const { length } = mount.at;
-    // Without a text for each pair of mounts: there are some hundred pairs.
-    const isAbove = at.length > length && (length === 1 || (at[length] === '/' && at.startsWith(mount.at)));
+const NOWHERE = -1;
+
+let known: { readonly places: readonly string[]; readonly above: readonly number[] } | undefined;
+
+/**
+ * Of each mount which one is the nearest above it, or `NOWHERE`. That is a matter of their places alone, in their order, and
+ * these are the same for every command with one profile: of some hundred pairs each is looked at once.
+ */
+function waysTo(mounts: readonly Mount[]): readonly number[] {
+  const isKnown =
+    known?.places.length === mounts.length && mounts.every(({ at }, index) => known?.places[index] === at);
+  if (known === undefined || !isKnown) {
+    const places = mounts.map(({ at }) => at);
+    known = { places, above: places.map((at) => nearestAbove(at, places)) };
+  }
+  return known.above;
+}
+
+function nearestAbove(at: string, places: readonly string[]): number {
+  let nearest = NOWHERE;
+  for (const [index, place] of places.entries()) {
+    const { length } = place;
+    // Without a text for each pair of mounts.
+    const isAbove = at.length > length && (length === 1 || (at[length] === '/' && at.startsWith(place)));
     // Of mounts at one place the last is the uppermost.
-    if (isAbove && mount.at.length >= (nearest?.at.length ?? 0)) nearest = mount;
+    if (isAbove && length >= (places[nearest]?.length ?? 0)) nearest = index;
   }
   return nearest;
 }

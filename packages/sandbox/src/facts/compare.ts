@@ -61,16 +61,20 @@ export function* comparing(raw: RawFacts, expected: ExpectedFacts, own: Own): Ge
 function insideFindings({ inside, processes: [tool] }: ReadFacts): readonly Finding[] {
   const findings: Finding[] = [];
   for (const [name, read] of COMPARABLE) {
-    const expected = String(read(tool));
-    const found = String(read(inside));
+    const expected = read(tool);
+    const found = read(inside);
     if (expected === found) continue;
-    findings.push({ what: `From inside, the tool's ${name} is not what the host's /proc shows.`, expected, found });
+    const what = `From inside, the tool's ${name} is not what the host's /proc shows.`;
+    findings.push({ what, expected: String(expected), found: String(found) });
   }
   return findings;
 }
 
+/** What `===` compares by value. */
+type Scalar = string | number | boolean | undefined;
+
 /** User and group ids are left out: inside they are seen through the map of the user namespace. */
-const COMPARABLE: readonly (readonly [string, (facts: Pick<ReadProcess, 'status' | 'namespaces'>) => unknown])[] = [
+const COMPARABLE: readonly (readonly [string, (facts: Pick<ReadProcess, 'status' | 'namespaces'>) => Scalar])[] = [
   ['no_new_privs flag', ({ status }) => status.noNewPrivileges],
   ['seccomp mode', ({ status }) => status.seccomp],
   ['number of seccomp filters', ({ status }) => status.seccompFilters],
@@ -91,6 +95,8 @@ function rlimitFindings({ processes }: ReadFacts, { rlimits }: ExpectedFacts): r
 
 /** From inside and from outside the same, or they are two processes. */
 function insideLimitFindings({ inside, processes: [tool] }: ReadFacts): readonly Finding[] {
+  // Equal texts are read once, and this is then the same as what it is compared with.
+  if (inside.limits === tool.limits) return [];
   const differs = [...tool.limits].filter(([name, { soft, hard }]) => {
     const found = inside.limits.get(name);
     return found?.soft !== soft || found.hard !== hard;
@@ -109,12 +115,14 @@ function limitFindings(
 ): readonly Finding[] {
   const found = limits.get(name);
   if (found === undefined) throw unreadable('limits', `${name} is missing`);
+  // Nearly always: no texts and lists for that, of which there would be a hundred for each command.
+  if (isSameLimit(soft, found.soft) && isSameLimit(hard, found.hard)) return NO_FINDINGS;
   const pairs = [
     ['soft', soft, found.soft],
     ['hard', hard, found.hard],
   ] as const;
   return pairs
-    .filter(([, planned, actual]) => limitText(planned) !== limitText(actual))
+    .filter(([, planned, actual]) => !isSameLimit(planned, actual))
     .map(([kind, planned, actual]) => ({
       what: `The ${kind} resource limit "${name}" of the ${role} is not the planned one.`,
       expected: limitText(planned),
@@ -122,9 +130,17 @@ function limitFindings(
     }));
 }
 
+const NO_FINDINGS: readonly Finding[] = [];
+
 /** RLIM_INFINITY is 2^64 - 1, which a double holds only as 2^64. */
+const UNLIMITED = 2 ** 64;
+
+function isSameLimit(planned: number, actual: number): boolean {
+  return planned === actual || (planned >= UNLIMITED && actual >= UNLIMITED);
+}
+
 function limitText(value: number): string {
-  return value >= 2 ** 64 ? 'unlimited' : String(value);
+  return value >= UNLIMITED ? 'unlimited' : String(value);
 }
 
 function networkFindings({ network }: ReadFacts, { isolatedNetwork }: ExpectedFacts): readonly Finding[] {
