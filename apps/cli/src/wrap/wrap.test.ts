@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { plainPaint } from '../render/paint.ts';
-import { createAgentScreen } from './agent-screen.ts';
+import { createAgentScreen, OWN_SCREEN } from './agent-screen.ts';
 import { changedFiles } from './changed-files.ts';
 import { chooseAgent } from './choose-agent.ts';
 import { renderSummary, type SessionSummary } from './session-summary.ts';
@@ -60,6 +60,18 @@ test('a program that draws has its screen cleared around a question, what anothe
   expect(screen.begin(3)).not.toContain('\r\n');
   screen.saw(Buffer.from('\u001B[?1049l'));
   expect(screen.end()).toBe('\r\n');
+});
+
+test('what is told of the session stands below what the agent has written: nothing moves the cursor for good', () => {
+  const [before = '', kept = '', ...more] = OWN_SCREEN.split('\u001B7').flatMap((part) => part.split('\u001B8'));
+  const after = more.join('');
+  // Both put it into the first line, on every terminal.
+  for (const moving of ['\u001B[?6l', '\u001B[r']) {
+    expect(kept).toContain(moving);
+    expect(before + after).not.toContain(moving);
+  }
+  // These may come back with the cursor.
+  for (const undone of ['\u001B[?7h', '\u000F', '\u001B(B', '\u001B[0m']) expect(after).toContain(undone);
 });
 
 test('a session is told in a few lines, with nothing of an agent’s that could move the cursor', () => {
