@@ -1,6 +1,7 @@
 // T-35: the agent of this home was revoked, by a command that palyrad was asked for or behind its back in the database, and its
 // hooks go on asking. palyrad remembers for a moment who the agent is: no longer than a second after the revocation may it
 // answer with anything but a no.
+import { DatabaseSync } from 'node:sqlite';
 import { DeviceService } from '@palyra/api';
 import { credentialDirectory, openCredential } from '@palyra/identity';
 import { expect, test } from 'vitest';
@@ -33,6 +34,22 @@ test('revoked by another process: hooks are refused within a second', { timeout:
   await using agent = await startHookedAgent();
   await askOften(agent);
   await agent.palyrad.revoke(credentialOf(agent));
+  const revokedAt = performance.now();
+  while (performance.now() - revokedAt < 1_000) await ask(agent);
+  const said = await ask(agent);
+  expect(said).toMatchObject({ code: 2, stdout: '' });
+  expect(said.stderr).toContain('does not count any more');
+});
+
+test('revoked, and the notice of it is lost: hooks are refused within a second', { timeout: 60_000 }, async () => {
+  await using agent = await startHookedAgent();
+  await askOften(agent);
+  // The row alone, as whoever committed it left it before its notice was on its way: nothing tells palyrad to look.
+  const database = new DatabaseSync(agent.palyrad.home.database, { timeout: 5_000 });
+  const revoke = 'update identity_devices set revoked_at = ?, revoked_by = ?, revoked_reason = ? where id = ?';
+  const { changes } = database.prepare(revoke).run(Date.now(), 'user:ada', 'lost', credentialOf(agent).device);
+  database.close();
+  expect(changes).toBe(1);
   const revokedAt = performance.now();
   while (performance.now() - revokedAt < 1_000) await ask(agent);
   const said = await ask(agent);

@@ -49,6 +49,37 @@ test('late: it says no before the agent gives it up', async () => {
   expect(stderr).toContain('nobody answered in time');
 });
 
+describe('it connects before its agent has said anything', () => {
+  test('hung up on while the agent writes: it comes again, and nothing was said before', async () => {
+    const heard: Buffer[] = [];
+    const hook = await startedAt((socket, nth) => {
+      socket.on('data', (bytes: Buffer) => heard.push(bytes));
+      // As palyrad does with whoever is silent for long.
+      if (nth === 0) socket.destroy();
+      else socket.once('data', () => socket.end());
+    });
+    await hook.connected;
+    expect(heard).toEqual([]);
+    hook.stdin.end(JSON.stringify(read('a.txt')));
+    expect(await hook.said).toMatchObject({ code: 2, stdout: '' });
+    expect(hook.connections()).toBe(2);
+    expect(Buffer.concat(heard).subarray(0, 4).toString()).toBe('PLH1');
+  });
+
+  test('nobody is there: it says so when the agent has said all, and not before', async () => {
+    const home = await homeThatLeadsTo(await freePort());
+    const child = startHook(home);
+    const text = `{"x":"${'a'.repeat(1024 * 1024)}"}`;
+    // A hook that has ended takes no more than a pipe holds.
+    const written = new Promise<unknown>((resolve) => {
+      child.stdin.on('error', resolve).end(text, (error?: Error | null) => resolve(error ?? 'all'));
+    });
+    const ended = endOf(child);
+    expect(await written).toBe('all');
+    expect(await ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('palyrad does not run') });
+  });
+});
+
 test.each([
   ['nothing', ''],
   ['no JSON', 'rm -rf /'],
@@ -113,14 +144,6 @@ describe('somebody else on the port that palyrad had', () => {
     impostor.close();
     return said;
   }
-
-  async function homeThatLeadsTo(port: number): Promise<string> {
-    const home = join(agent.palyrad.root, `leads-to-${port}`);
-    await mkdir(home);
-    const [, key = ''] = readFileSync(join(agent.palyrad.home.root, 'hook'), 'utf8').split('\n');
-    writeFileSync(join(home, 'hook'), `127.0.0.1 ${port}\n${key.replaceAll(/./g, '0')}\n`, { mode: 0o600 });
-    return home;
-  }
 });
 
 test('the file that leads to palyrad is open to others, or is a link', async () => {
@@ -150,3 +173,52 @@ test('palyrad is killed while a human is asked, and gone afterwards', async () =
   expect(await waiting).toMatchObject({ code: 2, stdout: '' });
   expect(await agent.say(read('a.txt'))).toMatchObject({ code: 2, stdout: '' });
 });
+
+async function homeThatLeadsTo(port: number): Promise<string> {
+  const home = join(agent.palyrad.root, `leads-to-${port}`);
+  await mkdir(home);
+  const [, key = ''] = readFileSync(join(agent.palyrad.home.root, 'hook'), 'utf8').split('\n');
+  writeFileSync(join(home, 'hook'), `127.0.0.1 ${port}\n${key.replaceAll(/./g, '0')}\n`, { mode: 0o600 });
+  return home;
+}
+
+function startHook(home: string) {
+  const [hook, client, , , ...rest] = agent.hook;
+  return spawn(hook, [client ?? '', '--home', home, ...rest, '--patience', '20'], { stdio: 'pipe' });
+}
+
+async function endOf(child: ReturnType<typeof startHook>): Promise<Said> {
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout, stderr };
+}
+
+async function startedAt(serve: (socket: Socket, nth: number) => void) {
+  let connections = 0;
+  const connected = Promise.withResolvers<void>();
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    serve(socket, connections++);
+    // Its end has arrived by then: it is on loopback.
+    socket.once('close', () => connected.resolve());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const child = startHook(await homeThatLeadsTo((server.address() as AddressInfo).port));
+  const said = endOf(child).finally(() => server.close());
+  return { stdin: child.stdin, connected: connected.promise, said, connections: () => connections };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

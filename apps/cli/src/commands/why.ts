@@ -2,7 +2,7 @@ import type { CallRecord } from '@palyra/client';
 import type { JsonObject, JsonValue } from '@palyra/primitives';
 import type { CommandDefinition } from '../command.ts';
 import { withDaemon } from '../reach-daemon.ts';
-import { connectionInWords, connectionsIn } from '../render/connections.ts';
+import { connectionInWords, connectionsIn, wasAskedAbout } from '../render/connections.ts';
 import type { Paint } from '../render/paint.ts';
 import { safeText } from '../render/safe-text.ts';
 import { wrap } from '../render/wrap.ts';
@@ -44,7 +44,7 @@ function renderRecord(
       .flatMap((text) => text.trimEnd().split('\n'))
       .map((line) => `${' '.repeat(LABEL)} ${paint('faint', safeText(line))}`),
     ...(approval === undefined
-      ? field('approval', 'nobody was asked')
+      ? field('approval', notAsked(record))
       : field(
           'approval',
           `${approval.outcome} by ${approval.decided_by ?? 'nobody'}, ${approval.scope ?? ''} ${approval.assurance ?? ''}`,
@@ -71,6 +71,13 @@ function renderRecord(
     ...field('verify', 'palyra verify HOME, or palyra journal bundle for somebody else'),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** Of a call that was allowed a connection may have been asked about. */
+function notAsked(record: JsonValue | undefined): string {
+  const { connections, attestation } = asObject(record);
+  const isAsked = wasAskedAbout(connectionsIn(asObject(attestation)['egress']), connections);
+  return isAsked ? 'nobody was asked about the call, but somebody about a connection: see below' : 'nobody was asked';
 }
 
 function policyTexts(record: JsonValue | undefined): readonly string[] {

@@ -32,6 +32,15 @@ export function connectionsIn(value: JsonValue | undefined): readonly ShownConne
   });
 }
 
+/** Whether a human was asked about any of these while the call ran: what they let through is on record besides. */
+export function wasAskedAbout(connections: readonly ShownConnection[], letThrough: JsonValue | undefined): boolean {
+  const isApproved = (each: JsonValue) => (Object(each) as JsonObject)['approval_id'] !== undefined;
+  return (
+    connections.some(({ code }) => code?.startsWith('gateway.approval_') === true) ||
+    (Array.isArray(letThrough) && (letThrough as readonly JsonValue[]).some(isApproved))
+  );
+}
+
 function numberOf(value: JsonValue | undefined, otherwise: number): number {
   return typeof value === 'number' ? value : otherwise;
 }

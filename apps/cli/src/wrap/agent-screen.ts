@@ -26,7 +26,7 @@ export function createAgentScreen(): AgentScreen {
       rest = text.slice(-KEPT);
     },
     // SECURITY: T-08 — alone on the screen: nothing that the agent has drawn stands beside it, in its place or as a part of it.
-    begin: (rows) => `${OWN_SCREEN}${isDrawing ? '' : `\u001B[${rows};1H${'\r\n'.repeat(rows)}`}${CLEAR}`,
+    begin: (rows) => `${OWN_SCREEN}${NO_ORIGIN}${isDrawing ? '' : `\u001B[${rows};1H${'\r\n'.repeat(rows)}`}${CLEAR}`,
     end: () => (isDrawing ? CLEAR : '\r\n'),
   };
 }
@@ -35,17 +35,22 @@ const CLEAR = '\u001B[r\u001B[2J\u001B[H';
 
 /**
  * SECURITY: T-08 — what the agent has begun ends here, and nothing that it has set stays, or a question would stand in two lines
- * of the screen, in the colour of its background, in signs for letters, or nowhere yet.
+ * of the screen, in the colour of its background, in signs for letters, or nowhere yet. The cursor stays where it is: what
+ * is said next stands below what the agent has written. An origin that it has set is back with the cursor, and means nothing
+ * where all lines scroll.
  */
 export const OWN_SCREEN: string = [
   // CAN, and the end of a string, for those to whom CAN is none.
   '\u0018\u001B\\',
-  // Drawing at once (2026), no margins at the sides (69), no origin (6), lines that wrap (7), no inverse screen (5), a cursor.
-  '\u001B[?2026l\u001B[?69l\u001B[?6l\u001B[?7h\u001B[?5l\u001B[?25h',
-  // No inserting, and all lines of the screen scroll; the cursor stays where it is.
-  '\u001B[4l\u001B7\u001B[r\u001B8\u001B[?6l',
+  // No margins at the sides (69), no origin (6), all lines of the screen scroll. The last two move the cursor to the first line.
+  '\u001B7\u001B[?69l\u001B[?6l\u001B[r\u001B8',
+  // Drawing at once (2026), lines that wrap (7), no inverse screen (5), a cursor, no inserting.
+  '\u001B[?2026l\u001B[?7h\u001B[?5l\u001B[?25h\u001B[4l',
   // Letters are letters: SI, G0 and G1.
   '\u000F\u001B(B\u001B)B',
   // Colours as they were, of the palette, of text and of background; no link, nothing hidden.
   '\u001B]104\u001B\\\u001B]110\u001B\\\u001B]111\u001B\\\u001B]8;;\u001B\\\u001B[0m',
 ].join('');
+
+/** Where nothing is to stay where it is, no origin either. */
+const NO_ORIGIN = '\u001B[?6l';

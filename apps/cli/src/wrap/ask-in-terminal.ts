@@ -15,6 +15,8 @@ export interface TerminalQuestions {
   held(): Promise<void> | undefined;
   /** What the agent has put on the screen. */
   saw(bytes: Uint8Array): void;
+  /** How many were asked in the session, wherever they were answered: also those about a connection of a call that ran already. */
+  asked(): number;
   /** True: what was typed was for a question. */
   take(bytes: Uint8Array): boolean;
   close(): Promise<void>;
@@ -41,6 +43,7 @@ export async function askInTerminal(deps: AskDeps): Promise<TerminalQuestions | 
   const screen = createAgentScreen();
   const open = new Map<string, PendingApproval>();
   const passedOver = new Set<string>();
+  const asked = new Set<string>();
   let shown: ShownQuestion | undefined;
   let isClosed = false;
 
@@ -68,6 +71,7 @@ export async function askInTerminal(deps: AskDeps): Promise<TerminalQuestions | 
       if (change.kind !== 'approval' || change.approval.session_id !== session) continue;
       const { approval } = change;
       const { approval_id: id, prompt_sha256: sha256 } = approval;
+      asked.add(id);
       const isOpen = approval.state === 'pending';
       if (isOpen) open.set(id, approval);
       else open.delete(id);
@@ -84,6 +88,7 @@ export async function askInTerminal(deps: AskDeps): Promise<TerminalQuestions | 
   return {
     held: () => shown?.over,
     saw: (bytes) => screen.saw(bytes),
+    asked: () => asked.size,
     take(bytes) {
       shown?.take(bytes);
       return shown !== undefined;

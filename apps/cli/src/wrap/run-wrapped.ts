@@ -56,7 +56,8 @@ export async function runWrapped(agent: AgentToWrap, { run, reached, context }: 
     attachment.release();
     await questions?.close();
     await run.end().catch(() => undefined);
-    const summary = await summarise({ run: run.id, agent, result, startedAt, reached, context });
+    const asked = questions?.asked() ?? 0;
+    const summary = await summarise({ run: run.id, agent, result, startedAt, asked, reached, context });
     const paint = choosePaint({ isTerminal: stderr.isTTY === true, variables: context.variables });
     return {
       json: summary,

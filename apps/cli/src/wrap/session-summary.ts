@@ -34,12 +34,14 @@ export interface Session {
   readonly agent: AgentToWrap;
   readonly result: ToolCallResult;
   readonly startedAt: number;
+  /** How many questions were heard of while it went on; none where nobody could be asked here. */
+  readonly asked: number;
   readonly reached: Reached;
   readonly context: CommandContext;
 }
 
 export async function summarise(session: Session): Promise<SessionSummary> {
-  const { run: id, agent, result, startedAt, reached, context } = session;
+  const { run: id, agent, result, startedAt, asked, reached, context } = session;
   const { run, calls } = await reached.client.runs.get(id);
   const own = calls.filter(({ call_id: call }) => call !== result.call_id);
   return {
@@ -49,8 +51,8 @@ export async function summarise(session: Session): Promise<SessionSummary> {
     coverage: 'wrapped',
     agent: result,
     calls: own.length,
-    // The one about the wrap itself, too.
-    questions: await askedAbout(calls, reached),
+    // The one about the wrap itself, too. What a call's page does not have is a question about a connection that was held.
+    questions: Math.max(asked, await askedAbout(calls, reached)),
     refusals: own.filter(({ outcome }) => outcome === 'refused').length,
     changed_files: changedFiles(run.workspace_root, startedAt),
     verification: await verification(context),
@@ -93,6 +95,9 @@ export function renderSummary(summary: SessionSummary, paint: Paint): string {
   const { calls, questions, refusals, changed_files: changed, verification: verified, undo, run_id: run } = summary;
   const files = changed.paths.slice(0, SHOWN).map((path) => `    ${safeText(visibleText(path))}`);
   const more = changed.count > files.length ? [`    … ${changed.count - files.length} more`] : [];
+  // Of edits: what commands did is not put back.
+  const undoing =
+    calls === 0 ? [] : [`  undo       ${undo.replace(run, run.slice(-6))}   (edits; not what commands did)`];
   return `${[
     '',
     `${paint('title', 'palyra')}  ${counted(calls, 'call')}, ${counted(questions, 'question')}, ${counted(refusals, 'refusal')}`,
@@ -101,7 +106,7 @@ export function renderSummary(summary: SessionSummary, paint: Paint): string {
     ...more,
     `  journal    ${verdictText(verified, paint)}`,
     `  look       palyra log ${run.slice(-6)}`,
-    `  undo       ${undo.replace(run, run.slice(-6))}   (edits; not what commands did)`,
+    ...undoing,
   ].join('\n')}\n`;
 }
 

@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { plainPaint } from '../render/paint.ts';
-import { createAgentScreen } from './agent-screen.ts';
+import { createAgentScreen, OWN_SCREEN } from './agent-screen.ts';
 import { changedFiles } from './changed-files.ts';
 import { chooseAgent } from './choose-agent.ts';
-import { renderSummary, type SessionSummary } from './session-summary.ts';
+import { renderSummary, type Session, type SessionSummary, summarise } from './session-summary.ts';
 
 let place = '';
 beforeEach(() => {
@@ -62,6 +62,43 @@ test('a program that draws has its screen cleared around a question, what anothe
   expect(screen.end()).toBe('\r\n');
 });
 
+test('what is told of the session stands below what the agent has written: nothing moves the cursor for good', () => {
+  const [before = '', kept = '', ...more] = OWN_SCREEN.split('\u001B7').flatMap((part) => part.split('\u001B8'));
+  const after = more.join('');
+  // Both put it into the first line, on every terminal.
+  for (const moving of ['\u001B[?6l', '\u001B[r']) {
+    expect(kept).toContain(moving);
+    expect(before + after).not.toContain(moving);
+  }
+  // These may come back with the cursor.
+  for (const undone of ['\u001B[?7h', '\u000F', '\u001B(B', '\u001B[0m']) expect(after).toContain(undone);
+});
+
+test('questions about connections, which no call’s page has, are counted where they were heard of', async () => {
+  const calls = [
+    { call_id: 'wrap', outcome: 'completed' },
+    { call_id: 'one', outcome: 'refused' },
+    { call_id: 'two', outcome: 'completed' },
+  ];
+  const runs = {
+    get: async () => ({ run: { session_id: 's', workspace_root: place }, calls }),
+    getCall: async (id: string) => ({ result: id === 'two' ? {} : { approval: {} } }),
+  };
+  const told = (asked: number) => ({
+    run: 'run',
+    agent: { profile: 'codex' },
+    result: { call_id: 'wrap' },
+    startedAt: 0,
+    asked,
+    reached: { client: { runs } },
+    context: {},
+  });
+  const summaryOf = (asked: number) => summarise(told(asked) as unknown as Session);
+  expect(await summaryOf(3)).toMatchObject({ calls: 2, questions: 3, refusals: 1 });
+  // Nobody listened: those of the calls at least.
+  expect(await summaryOf(0)).toMatchObject({ calls: 2, questions: 2, refusals: 1 });
+});
+
 test('a session is told in a few lines, with nothing of an agent’s that could move the cursor', () => {
   const summary = {
     run_id: '01M7KGBXPZ3M0ENA7VGK51AWNV',
@@ -78,6 +115,7 @@ test('a session is told in a few lines, with nothing of an agent’s that could 
   expect(text).toContain('verified, 1204 entries');
   expect(text).toContain('palyra undo 51AWNV');
   expect(text).not.toContain('\u001B');
+  expect(renderSummary({ ...summary, calls: 0 }, plainPaint)).not.toContain('undo');
   const broken = { ...summary, verification: { verdict: 'broken', why: 'cut off' } } as SessionSummary;
   expect(renderSummary(broken, plainPaint)).toContain('BROKEN: cut off');
 });

@@ -34,7 +34,7 @@ export interface HookListenerDeps {
 
 /** SECURITY: T-39 — each may hold a human; an agent does not have more tools under way. */
 const MOST_CONNECTIONS = 512;
-/** Of a question, from its first byte to its last. */
+/** Of a question, to its last byte. A hook connects when it starts; whose agent takes longer to write to it comes again. */
 const QUESTION_MS = 10_000;
 /** SECURITY: T-39 — of all questions that nobody has proven yet. A hook sends its own in one go, so few are under way. */
 const MOST_UNPROVEN = 4 * MOST_QUESTION;

@@ -20,7 +20,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "frames.h"
@@ -87,46 +86,49 @@ static struct bytes read_all(int fd, size_t most, const char *what) {
   return read_until(fd, most, what, NULL);
 }
 
-static struct place find_palyrad(const char *home) {
+/* The way to palyrad, or why there is none. That is said when the agent has said all: to some a hook that does not listen is a mishap. */
+struct way {
+  struct place place;
+  int fd;
+  const char *why;
+  const char *fix;
+};
+
+static struct way no_way(const char *why, const char *fix) {
+  return (struct way){ .fd = -1, .why = why, .fix = fix };
+}
+
+static struct way find_palyrad(const char *home) {
   char path[4096];
   int length = snprintf(path, sizeof path, "%s/hook", home);
-  if (length < 0 || (size_t)length >= sizeof path) block("the path of its home is too long", DOCTOR);
+  if (length < 0 || (size_t)length >= sizeof path) return no_way("the path of its home is too long", DOCTOR);
   int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (fd < 0) block("palyrad does not run", UP);
+  if (fd < 0) return no_way("palyrad does not run", UP);
   struct stat stat;
   // SECURITY: T-40 — a place that others can write leads to them, and a key that they can read is theirs.
-  if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || (stat.st_mode & 077) != 0 || stat.st_uid != geteuid())
-    block("the file that says where palyrad is is open to others", "Run: chmod 600 on ~/.palyra/hook");
-  struct bytes text = read_all(fd, 1024, "the file that says where palyrad is is too long");
+  bool is_ours = fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && (stat.st_mode & 077) == 0 && stat.st_uid == geteuid();
+  struct way way = { .fd = -1 };
+  char text[1024];
+  ssize_t got = is_ours ? read(fd, text, sizeof text) : 0;
   close(fd);
-  struct place place;
-  if (!read_place((const char *)text.at, text.length, &place))
-    block("the file that says where palyrad is cannot be read", UP);
-  return place;
+  if (!is_ours) return no_way("the file that says where palyrad is is open to others", "Run: chmod 600 on ~/.palyra/hook");
+  if (got < 0 || !read_place(text, (size_t)got, &way.place))
+    return no_way("the file that says where palyrad is cannot be read", UP);
+  return way;
 }
 
 /* What a connection says first that wants palyrad itself (packages/egress/src/wire/door.ts). */
 static const char DOOR_WORD[] = "PALYRA1\n";
 
-static struct place listener_at(const char *address) {
+static struct way listener_at(const char *address) {
   static const char HOST[] = "127.0.0.1:";
-  struct place place = {0};
+  struct way way = { .fd = -1 };
   char *end = NULL;
   unsigned long port = 0;
   if (strncmp(address, HOST, sizeof HOST - 1) == 0) port = strtoul(address + sizeof HOST - 1, &end, 10);
-  if (end == NULL || *end != '\0' || port == 0 || port > 65535) block("its hook has a listener that is none", DOCTOR);
-  place.port = (uint16_t)port;
-  return place;
-}
-
-static int reach(const struct place *place) {
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(place->port) };
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0) block("palyrad does not run", UP);
-  int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  return fd;
+  if (end == NULL || *end != '\0' || port == 0 || port > 65535) return no_way("its hook has a listener that is none", DOCTOR);
+  way.place.port = (uint16_t)port;
+  return way;
 }
 
 static bool write_all(int fd, const uint8_t *bytes, size_t length) {
@@ -170,6 +172,33 @@ static struct options read_options(int argc, char **argv) {
   return options;
 }
 
+/* Up to palyrad's door. Nothing of the agent's has been said by then. */
+static struct way reach(const struct options *options) {
+  struct way way = options->listener == NULL ? find_palyrad(options->home) : listener_at(options->listener);
+  if (way.why != NULL) return way;
+  way.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(way.place.port) };
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  bool is_there = way.fd >= 0 && connect(way.fd, (struct sockaddr *)&address, sizeof address) == 0;
+  if (is_there) {
+    int on = 1;
+    setsockopt(way.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    is_there = options->listener == NULL || write_all(way.fd, (const uint8_t *)DOOR_WORD, sizeof DOOR_WORD - 1);
+  }
+  if (!is_there) {
+    if (way.fd >= 0) close(way.fd);
+    return no_way("palyrad does not run", UP);
+  }
+  return way;
+}
+
+/* palyrad does so with whoever says nothing for ten seconds: an agent may take longer to say what it wants. */
+static bool is_hung_up(int fd) {
+  uint8_t byte;
+  ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
+}
+
 int main(int argc, char **argv) {
   struct options options = read_options(argc, argv);
   // Before the agent's own patience ends: agents let a tool run whose hook they gave up on.
@@ -183,23 +212,27 @@ int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
   alarm((unsigned)options.patience);
 
+  // First: while the agent writes its message palyrad is woken and takes the connection, and nobody waits for that afterwards.
+  struct way way = reach(&options);
   struct bytes message = read_all(STDIN_FILENO, MOST_MESSAGE, "what the agent says is too long or cannot be read");
-  struct place place = options.listener == NULL ? find_palyrad(options.home) : listener_at(options.listener);
+  if (way.fd >= 0 && is_hung_up(way.fd)) {
+    close(way.fd);
+    way = reach(&options);
+  }
+  if (way.why != NULL) block(way.why, way.fix);
   struct question question = {
     .client = options.client, .program = options.program, .message = message.at, .message_length = message.length,
   };
   if (getrandom(question.nonce, sizeof question.nonce, 0) != sizeof question.nonce) block("there is no randomness", DOCTOR);
   size_t length;
-  uint8_t *asked = write_question(&question, &place, &length);
+  uint8_t *asked = write_question(&question, &way.place, &length);
   if (asked == NULL) block("what the agent says does not fit", DOCTOR);
 
-  int fd = reach(&place);
-  if (options.listener != NULL && !write_all(fd, (const uint8_t *)DOOR_WORD, sizeof DOOR_WORD - 1)) block("palyrad does not listen", UP);
-  if (!write_all(fd, asked, length)) block("palyrad does not listen", UP);
+  if (!write_all(way.fd, asked, length)) block("palyrad does not listen", UP);
   // Not until it hangs up: it has other things to do first, and the agent waits.
-  struct bytes said = read_until(fd, MOST_ANSWER, "palyrad's answer is too long", answer_length);
+  struct bytes said = read_until(way.fd, MOST_ANSWER, "palyrad's answer is too long", answer_length);
   struct answer answer;
-  if (!read_answer(said.at, said.length, &question, &place, &answer)) block("palyrad did not answer", DOCTOR);
+  if (!read_answer(said.at, said.length, &question, &way.place, &answer)) block("palyrad did not answer", DOCTOR);
 
   // The reason first: an agent that stops reading at a no has it.
   bool is_told = write_all(STDERR_FILENO, answer.err, answer.err_length) &&

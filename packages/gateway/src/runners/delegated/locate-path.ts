@@ -1,3 +1,4 @@
+import { lstatSync, realpathSync } from 'node:fs';
 import { readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { PROTECTED_PATTERNS } from '../../file-tools/protected-patterns.ts';
@@ -27,7 +28,7 @@ export function createLocatePath(never: NeverPlaces): LocatePath {
   const paths = createProtectedPaths(PROTECTED_PATTERNS);
   return async ({ path, access, workspace }) => {
     const written = resolve(path);
-    const real = await realPathOf(written).catch(() => undefined);
+    const real = isPlainIn(workspace, written) ? written : await realPathOf(written).catch(() => undefined);
     // SECURITY: T-14 — by the name it was called and by where that leads: neither is a way around the other.
     const names = real === undefined || real === written ? [written] : [written, real];
     const isIn = (places: NeverPlaces) => names.some((name) => places.some((place) => isAtOrBelow(name, place)));
@@ -53,6 +54,31 @@ function kindOf(paths: ProtectedPaths, { names, access, workspace }: Named): 'pl
     .filter((name) => isAtOrBelow(name, workspace))
     .map((name) => paths.reasonFor(relative(workspace, name), access));
   return reasons.find((reason) => reason === 'protected') ?? reasons.find((reason) => reason !== undefined) ?? 'plain';
+}
+
+/**
+ * Whether a path of the workspace leads through no link, as most do: then it is its own real path, and no other thread has to be
+ * woken to say so while the agent waits. Looked at here, on the thread that serves everybody, so nowhere else: a place that
+ * somebody names, or that a link leads to, may be one that does not answer. Of the workspace it is known that it does.
+ */
+function isPlainIn(workspace: string, path: string): boolean {
+  if (path === workspace || !isAtOrBelow(path, workspace)) return false;
+  try {
+    // SECURITY: T-14 — also of what lies above: what is at the workspace's place may be a link by now.
+    if (realpathSync.native(workspace) !== workspace) return false;
+    const names = path.slice(workspace.length + 1).split('/');
+    let at = workspace;
+    for (const [index, name] of names.entries()) {
+      at = `${at}/${name}`;
+      const facts = lstatSync(at, { throwIfNoEntry: false });
+      // What is not there leads nowhere else, nor does what would be below it.
+      if (facts === undefined) return true;
+      if (facts.isSymbolicLink() || (index < names.length - 1 && !facts.isDirectory())) return false;
+    }
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const MOST_LINKS = 40;
