@@ -147,7 +147,7 @@ function spawnDaemon(
     pool = 'off',
   }: DaemonOptions,
 ): DaemonProcess {
-  const { home, palyraHome, checkout, node } = place;
+  const { home, palyraHome, checkout, node, compiled } = place;
   const path = '/usr/local/bin:/usr/bin:/bin';
   const settings: DaemonSettings = {
     operator: { path, home, palyraHome, environment: {} },
@@ -160,7 +160,7 @@ function spawnDaemon(
   const [file = '', ...args] = [...asRoot, ...as(place, daemon)];
   return spawn(file, args, {
     cwd: place.base,
-    env: { PATH: path, HOME: home, ...environment },
+    env: { PATH: path, HOME: home, ...(compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled }), ...environment },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
 }

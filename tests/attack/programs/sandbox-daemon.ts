@@ -3,6 +3,7 @@
  * ../sandboxed.ts as root or as an ordinary user, so that both ways are one.
  */
 
+import { flushCompileCache } from 'node:module';
 import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -87,6 +88,8 @@ try {
   const { pretence, ...places } = settings;
   const options = { ...places, logger: console };
   const sandbox = await (pretence === undefined ? createSandbox(options) : createPretendedSandbox(options, pretence));
+  // For the next one: Node would write it down at the end, and many of these are killed.
+  flushCompileCache();
   say({ event: 'ready', launcherPid: sandbox.about.launcher.pid, cgroups: sandbox.about.cgroups.kind });
   for await (const line of createInterface({ input: process.stdin })) {
     const order = JSON.parse(line) as DaemonOrder;
