@@ -37,6 +37,7 @@ async function makeWriter() {
       ...openForWriting(options),
       requireInPlace: () => undefined,
       log: { look: () => undefined },
+      room: { look: () => undefined, forget: () => undefined },
     }),
     programs: new Map(loaded),
     build: sqliteBuilder(),
