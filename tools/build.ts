@@ -13,7 +13,7 @@ for (const folder of globSync('{packages,apps}/*/dist')) rmSync(folder, { recurs
 rmSync(BUILD, { recursive: true, force: true });
 
 const compiled = await runOnNode({
-  argv: ['node_modules/typescript/bin/tsc', '-b', ...globSync('apps/*/')],
+  argv: ['node_modules/typescript/bin/tsc', '-b', '--checkers', '1', ...globSync('apps/*/')],
   show: 'captured',
 });
 if (compiled.exitCode !== 0 || !existsSync('apps/cli/dist/main.js')) {

@@ -160,7 +160,12 @@ function spawnDaemon(
   const [file = '', ...args] = [...asRoot, ...as(place, daemon)];
   return spawn(file, args, {
     cwd: place.base,
-    env: { PATH: path, HOME: home, ...(compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled }), ...environment },
+    env: {
+      PATH: path,
+      HOME: home,
+      ...(compiled === undefined ? {} : { NODE_COMPILE_CACHE: compiled }),
+      ...environment,
+    },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
 }

@@ -44,18 +44,30 @@ export async function runChecks(): Promise<ChecksResult> {
 // Biome colours for CI whatever it writes to.
 const COLOUR = process.stdout.isTTY ? 'force' : 'off';
 
-const TOOLS = [
-  { name: 'tsc', argv: ['node_modules/typescript/bin/tsc', '-b'] },
-  { name: 'oxlint', argv: ['node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings'] },
+interface Tool {
+  readonly name: string;
+  readonly argv: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const TOOLS: readonly Tool[] = [
+  // Each of several checkers works out for itself what the others know, too.
+  { name: 'tsc', argv: ['node_modules/typescript/bin/tsc', '-b', '--checkers', '1'] },
+  {
+    name: 'oxlint',
+    argv: ['node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings'],
+    // It lives for half a minute, and a quarter of its time went into collecting garbage: half a gigabyte more instead.
+    env: { GOGC: '400' },
+  },
   { name: 'knip', argv: ['node_modules/knip/bin/knip.js', '--no-config-hints'] },
   { name: 'biome', argv: ['node_modules/@biomejs/biome/bin/biome', 'ci', '--error-on-warnings', `--colors=${COLOUR}`] },
-] as const;
+];
 
-function toolCheck({ name, argv }: (typeof TOOLS)[number]): Check {
+function toolCheck({ name, argv, env = {} }: Tool): Check {
   return {
     name,
     async run() {
-      const { exitCode, output } = await runOnNode({ argv, show: 'captured' });
+      const { exitCode, output } = await runOnNode({ argv, env, show: 'captured' });
       return { ok: exitCode === 0, detail: '', output };
     },
   };

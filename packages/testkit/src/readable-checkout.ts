@@ -1,6 +1,10 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, constants, copyFile, cp, link, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { constants, copyFile, link, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
 
 /** Test code needs vitest, which is large, and never runs as the ordinary user; its own sources are copied all the same. */
 const WITHOUT_DEPENDENCIES = ['@palyra/testkit'];
@@ -22,13 +26,14 @@ export async function copyCheckout(checkout: string, target: string): Promise<vo
   await copyFile(join(checkout, 'package.json'), join(target, 'package.json'));
 
   const modules = new Set<string>();
-  for (const directory of await workspaceDirectories(checkout)) {
+  const workspaces = await workspaceDirectories(checkout);
+  for (const directory of workspaces) {
     const manifest = await readManifest(join(checkout, directory));
-    await copyWorkspace(checkout, target, directory);
     await linkModule(target, manifest.name, directory);
     if (!WITHOUT_DEPENDENCIES.includes(manifest.name)) await collectModules(checkout, directory, modules);
   }
-  for (const directory of modules) await copyModule(checkout, target, directory);
+  await copyDirectories(checkout, target, { directories: workspaces, without: ['dist', 'node_modules'] });
+  await copyDirectories(checkout, target, { directories: [...modules], without: FOR_EDITORS });
   await openToOthers(target);
 }
 
@@ -40,7 +45,7 @@ export async function copyIntoCheckout(checkout: string, target: string, path: s
   for (const entry of await readdir(join(checkout, dirname(path)), { withFileTypes: true })) {
     if (entry.isFile()) await copyFile(join(entry.parentPath, entry.name), join(directory, entry.name));
   }
-  await openToOthers(target);
+  await openToOthers(join(target, path.split('/', 1)[0] ?? ''));
 }
 
 async function workspaceDirectories(checkout: string): Promise<string[]> {
@@ -53,20 +58,28 @@ async function workspaceDirectories(checkout: string): Promise<string[]> {
   return found;
 }
 
-async function copyWorkspace(checkout: string, target: string, directory: string): Promise<void> {
-  const unwanted = new Set(['dist', 'node_modules']);
-  await cp(join(checkout, directory), join(target, directory), {
-    recursive: true,
-    filter: (source) => !unwanted.has(basename(source)),
-  });
+/** What only editors and debuggers read: half of the files of a module. */
+const FOR_EDITORS = ['*.d.ts', '*.d.mts', '*.d.cts', '*.map', '*.md'];
+
+interface Directories {
+  readonly directories: readonly string[];
+  /** Names, at any depth. */
+  readonly without: readonly string[];
 }
 
-/** Without what only editors and debuggers read: half of the files. */
-async function copyModule(checkout: string, target: string, directory: string): Promise<void> {
-  await cp(join(checkout, directory), join(target, directory), {
-    recursive: true,
-    filter: (source) => !/\.(?:d\.[cm]?ts|map|md)$/.test(source),
+/** By tar: five thousand files one by one through Node took ten times the CPU. */
+async function copyDirectories(from: string, to: string, { directories, without }: Directories): Promise<void> {
+  const excluded = without.map((name) => `--exclude=${name}`);
+  const read = spawn('tar', ['-C', from, ...excluded, '-cf', '-', '--', ...directories], {
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
+  // `o`: they are ours, whoever has the checkout.
+  const write = spawn('tar', ['-C', to, '-xof', '-'], { stdio: ['pipe', 'ignore', 'inherit'] });
+  const ended = Promise.all([once(read, 'close'), once(write, 'close')]);
+  await pipeline(read.stdout, write.stdin);
+  const codes = (await ended).map(([code]) => code as number | null);
+  if (codes.some((code) => code !== 0))
+    throw new Error(`The checkout was not copied: tar ended with ${codes.join(', ')}.`);
 }
 
 async function linkModule(target: string, name: string, directory: string): Promise<void> {
@@ -110,14 +123,7 @@ async function linkOrCopy(source: string, target: string): Promise<void> {
   }
 }
 
-/** The umask of whoever made the checkout may have closed it to others. */
+/** The umask of whoever made the checkout may have closed it to others. Links are left alone. */
 async function openToOthers(target: string): Promise<void> {
-  await chmod(target, 0o755);
-  for (const entry of await readdir(target, { recursive: true, withFileTypes: true })) {
-    if (entry.isSymbolicLink()) continue;
-    const path = join(entry.parentPath, entry.name);
-    const { mode } = await stat(path);
-    const wanted = entry.isDirectory() || (mode & 0o100) !== 0 ? 0o755 : 0o644;
-    if ((mode & 0o777) !== wanted) await chmod(path, wanted);
-  }
+  await promisify(execFile)('chmod', ['-R', 'u=rwX,go=rX', target]);
 }

@@ -47,7 +47,7 @@ test('who has no key is held 32 MiB together, and hooks are answered when they a
     socket.destroy();
     await closed;
   }
-  await expect.poll(() => listener.connections).toBe(0);
+  await expect.poll(() => listener.connections, { timeout: 20_000 }).toBe(0);
 
   const body = Buffer.concat([head(2), Buffer.from('{}')]);
   const hook = connect(port, '127.0.0.1');
