@@ -37,8 +37,11 @@ export const wrap: CommandDefinition = {
   },
 };
 
-/** The agent lives no longer than its palyrad, so there is nothing to come back to; a stall of a busy machine is shorter. */
-const GIVE_UP_AFTER_MS = 3_000;
+/**
+ * The agent lives no longer than its palyrad. One that is started again says what became of it, and takes some seconds for
+ * that on a busy machine; nobody is kept waiting for one that is not.
+ */
+const GIVE_UP_AFTER_MS = 8_000;
 
 /** palyrad does not say why it hung up: it is gone, or this credential counts no longer. */
 async function whenLost(error: unknown): Promise<never> {
