@@ -1,3 +1,5 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, readFileSync, renameSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createTemporaryHome } from '@palyra/testkit';
@@ -6,6 +8,7 @@ import { type Connection, openForWriting } from './connection.ts';
 import { identityOf } from './files-in-place.ts';
 import { createRoomAhead, type LogFile, logFile } from './room-ahead.ts';
 
+const SQLITE = process.versions['sqlite'];
 const FRAME = 4096 + 24;
 const KIB = 1024;
 const PLENTY = 1024 * KIB * KIB;
@@ -26,6 +29,7 @@ async function place() {
   const roomWith = (changed: (log: LogFile) => Partial<LogFile>) =>
     createRoomAhead({
       connection,
+      sqlite: SQLITE,
       openLog() {
         calls.push(`open ${connection.database.isTransaction ? 'locked' : 'unlocked'}`);
         const log = openLog();
@@ -229,10 +233,39 @@ test('zeros that cannot be flushed fail nothing', async () => {
 test('SECURITY: T-32 — another file that took the name of the log is left alone', async () => {
   const { wal, connection } = await place();
   const own = identityOf(wal);
-  const room = createRoomAhead({ connection, openLog: logFile(wal, () => own) });
+  const room = createRoomAhead({ connection, sqlite: SQLITE, openLog: logFile(wal, () => own) });
   renameSync(wal, `${wal}.away`);
   writeFileSync(wal, 'of somebody else');
   write(connection, room, 8);
   expect(readFileSync(wal, 'utf8')).toBe('of somebody else');
   renameSync(`${wal}.away`, wal);
 });
+
+test('SECURITY: T-32 — a pipe that took the name of the log is not waited for', async () => {
+  const { home, wal } = await place();
+  const own = identityOf(wal);
+  const pipe = join(home.path, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  // Whoever did wait would be let go then, and would find that it is another file.
+  const rescue = spawn('sh', ['-c', 'sleep 3; exec timeout 3 cat "$0"', pipe], { stdio: 'ignore' });
+  expect(logFile(pipe, () => own)).toThrow('ENXIO');
+  const ended = once(rescue, 'close');
+  rescue.kill();
+  await ended;
+});
+
+test.each([undefined, '3.40.1', '3.50.4', '3.51.2'])(
+  'SECURITY: T-32 — SQLite %s, to which noop may mean to bring the log over, is asked nothing',
+  async (sqlite) => {
+    const { connection, bytes, used } = await place();
+    const asked: string[] = [];
+    const query: Connection['query'] = (sql, parameters) => {
+      asked.push(sql);
+      return connection.query(sql, parameters);
+    };
+    const room = createRoomAhead({ connection: { query }, sqlite, openLog: () => undefined });
+    write(connection, room, 200);
+    room.forget();
+    expect([asked, bytes()]).toEqual([[], used()]);
+  },
+);

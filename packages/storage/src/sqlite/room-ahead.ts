@@ -9,7 +9,7 @@ import {
   writeSync,
 } from 'node:fs';
 import type { Connection } from './connection.ts';
-import { LOG_PAGES } from './empty-log.ts';
+import { canEmptyBeside, LOG_PAGES } from './empty-log.ts';
 import { type Identity, isSame } from './files-in-place.ts';
 
 /** Keeps zeros behind the last frame of the write-ahead log, where the next commits will come. */
@@ -22,6 +22,8 @@ export interface RoomAhead {
 
 export interface RoomAheadDeps {
   readonly connection: Pick<Connection, 'query'>;
+  /** Its version. */
+  readonly sqlite: string | undefined;
   /** Undefined when it is not the log that the writer has open. */
   openLog(): LogFile | undefined;
 }
@@ -49,11 +51,16 @@ const LEAST_FREE = 256 * 1024 * 1024;
 /** After it could not be done, it is left undone for so many commits. */
 const REST_COMMITS = 4096;
 
+const NO_ROOM: RoomAhead = { look: () => undefined, forget: () => undefined };
+
 /**
  * A commit that makes its file longer has what the file system notes of the file to flush as well, which takes as long as
  * all the rest of a flush. So a burst after each start went half as fast until the log had its full length.
  */
-export function createRoomAhead({ connection, openLog }: RoomAheadDeps): RoomAhead {
+export function createRoomAhead({ connection, sqlite, openLog }: RoomAheadDeps): RoomAhead {
+  // SECURITY: T-32 — to an SQLite that knows no `noop` it is a word like any other, and it brings the log over: after each
+  // fourth commit, and beside other connections, which must not be there.
+  if (!canEmptyBeside(sqlite)) return NO_ROOM;
   const frameBytes = FRAME_HEADER_BYTES + Number(connection.query('pragma page_size', []).rows[0]?.['page_size']);
   const longest = HEADER_BYTES + LOG_PAGES * frameBytes;
   let commits = 0;
@@ -159,7 +166,8 @@ export function logFile(path: string, identity: () => Identity | undefined): Roo
     const expected = identity();
     if (process.platform !== 'linux' || expected === undefined) return undefined;
     // SQLite holds no lock on the log itself, so none is lost when this is closed.
-    const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW);
+    // Without waiting: what took its name may be a pipe, and nobody at its other end.
+    const file = openSync(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const log: LogFile = {
       bytes: () => fstatSync(file).size,
       free() {

@@ -55,13 +55,12 @@ function openAgain(): WriterConnection {
   requireFile(data.path);
   const connection = openForWriting(data);
   const place = createPlaceCheck(data.path);
-  const log = canEmptyBeside(process.versions['sqlite'])
-    ? createLogEmptier({ connection, startHelper: emptierThread(data) })
-    : NO_EMPTIER;
+  const sqlite = process.versions['sqlite'];
+  const log = canEmptyBeside(sqlite) ? createLogEmptier({ connection, startHelper: emptierThread(data) }) : NO_EMPTIER;
   return {
     ...connection,
     log,
-    room: createRoomAhead({ connection, openLog: logFile(`${data.path}-wal`, place.log) }),
+    room: createRoomAhead({ connection, sqlite, openLog: logFile(`${data.path}-wal`, place.log) }),
     requireInPlace: place.requireInPlace,
     close() {
       log.close();
