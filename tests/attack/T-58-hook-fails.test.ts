@@ -146,6 +146,26 @@ describe('somebody else on the port that palyrad had', () => {
   }
 });
 
+test.each([
+  ['nothing to read from', '0<&-'],
+  ['nowhere to put its answer', '1>&-'],
+  ['nowhere to say why', '2>&-'],
+])('started with %s: it says no, and the connection does not take that place', async (_name, closed) => {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    // To a hook that reads from here, this is what its agent wants.
+    socket.on('error', () => undefined).end(JSON.stringify(read('a.txt')));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const home = await homeThatLeadsTo((server.address() as AddressInfo).port);
+  const command = `exec "$0" "$@" ${closed}`;
+  const said = await run(['/bin/sh', '-c', command, ...hookAt(home)], JSON.stringify(read('a.txt')));
+  expect(said).toMatchObject({ code: 2, stdout: '' });
+  expect(connections).toBe(0);
+  server.close();
+});
+
 test('the file that leads to palyrad is open to others, or is a link', async () => {
   const file = join(agent.palyrad.home.root, 'hook');
   const home = join(agent.palyrad.root, 'open-home');
@@ -182,9 +202,14 @@ async function homeThatLeadsTo(port: number): Promise<string> {
   return home;
 }
 
-function startHook(home: string) {
+function hookAt(home: string): [string, ...string[]] {
   const [hook, client, , , ...rest] = agent.hook;
-  return spawn(hook, [client ?? '', '--home', home, ...rest, '--patience', '20'], { stdio: 'pipe' });
+  return [hook, client ?? '', '--home', home, ...rest, '--patience', '20'];
+}
+
+function startHook(home: string) {
+  const [hook, ...args] = hookAt(home);
+  return spawn(hook, args, { stdio: 'pipe' });
 }
 
 async function endOf(child: ReturnType<typeof startHook>): Promise<Said> {

@@ -199,7 +199,17 @@ static bool is_hung_up(int fd) {
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
+/*
+ * SECURITY: T-58 — whoever started us may have closed one of these. The connection would have its number then: what is at the
+ * port would say what the agent wants, or be told the answer instead of the agent.
+ */
+static void require_streams(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0) block("its hook was started without input or output", DOCTOR);
+}
+
 int main(int argc, char **argv) {
+  require_streams();
   struct options options = read_options(argc, argv);
   // Before the agent's own patience ends: agents let a tool run whose hook they gave up on.
   struct sigaction late = { .sa_handler = on_late };
