@@ -1,9 +1,11 @@
 // T-08: an agent in `palyra wrap` has the terminal that its questions are asked in. It prepares the screen so that a question is
 // not seen (two lines of it, the colour of the background, signs for letters, drawn later), or writes over one that stands: its
 // output has waited for the question before.
+import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { createAgentScreen, OWN_SCREEN } from '../../apps/cli/src/wrap/agent-screen.ts';
 import { betweenQuestions } from '../../apps/cli/src/wrap/ask-in-terminal.ts';
+import { runWrapped } from '../../apps/cli/src/wrap/run-wrapped.ts';
 
 const ESC = '\u001B';
 
@@ -55,3 +57,44 @@ test('output that waited for one question waits for the next one, too', async ()
   await writing;
   expect(shown.at(-1)).toBe('fake');
 });
+
+test.each([
+  ['standard output', { stdout: true, stderr: false }],
+  ['standard error', { stdout: false, stderr: true }],
+  ['both', { stdout: true, stderr: true }],
+])(
+  'a terminal at %s, and nobody who can be asked: what it left is undone, and nothing of it stays below',
+  async (_where, isTTY) => {
+    const written: Buffer[] = [];
+    const stream = (isTerminal: boolean) =>
+      Object.assign(
+        new Writable({
+          write(bytes: Buffer, _encoding, done) {
+            if (isTerminal) written.push(bytes);
+            done();
+          },
+        }),
+        { isTTY: isTerminal },
+      );
+    const output = { stdout: stream(isTTY.stdout), stderr: stream(isTTY.stderr) };
+    const failed = new Error('the agent is gone');
+    const wrapping = {
+      run: {
+        async call(_tool: string, _input: unknown, { onOutput }: { onOutput(output: unknown): Promise<void> }) {
+          const data = Buffer.from(`${ESC}[8m${ESC}[5;1Hjournal verified${ESC}[1;1H`);
+          await onOutput({ stream: isTTY.stdout ? 'stdout' : 'stderr', data });
+          throw failed;
+        },
+        end: async () => undefined,
+      },
+      context: { openOutput: () => output, takeSignals: () => ({ release: () => undefined }), asJson: false },
+    };
+    const agent = { stdin: false, tty: false, profile: 'codex', argv: [], environment: {} };
+    const wrapped = runWrapped(agent as never, wrapping as never);
+    await expect(wrapped).rejects.toBe(failed);
+    const [drawn, ...after] = written.map(String);
+    expect(drawn).toContain('journal verified');
+    expect(after.length).toBeGreaterThan(0);
+    expect(new Set(after)).toEqual(new Set([`${OWN_SCREEN}${ESC}[J`]));
+  },
+);

@@ -54,3 +54,21 @@ export const OWN_SCREEN: string = [
 
 /** Where nothing is to stay where it is, no origin either. */
 const NO_ORIGIN = '\u001B[?6l';
+
+/** Whatever the agent has put below the cursor, or to the right of it. */
+const NOTHING_BELOW = '\u001B[J';
+
+interface Screen {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/**
+ * SECURITY: T-08 — what is said of the session when the agent has ended is not hidden by what it has left behind, and ends
+ * where it ends: an agent that put the cursor back up could have its own verdict stand below ours. On every terminal that it
+ * could write to, also where nobody could be asked.
+ */
+export function leaveAgentScreen({ stdout, stderr }: { readonly stdout: Screen; readonly stderr: Screen }): void {
+  // Twice where both are the same one, which changes nothing.
+  for (const screen of [stdout, stderr]) if (screen.isTTY === true) screen.write(`${OWN_SCREEN}${NOTHING_BELOW}`);
+}

@@ -7,7 +7,7 @@ import { createInbox, type Inbox } from '../questions/inbox-loop.ts';
 import { readPrompt } from '../questions/shown-prompt.ts';
 import { singleKey } from '../questions/single-keys.ts';
 import { choosePaint } from '../render/paint.ts';
-import { createAgentScreen, OWN_SCREEN } from './agent-screen.ts';
+import { createAgentScreen } from './agent-screen.ts';
 
 /** Questions of one session in the terminal that its agent has. */
 export interface TerminalQuestions {
@@ -45,7 +45,6 @@ export async function askInTerminal(deps: AskDeps): Promise<TerminalQuestions | 
   const passedOver = new Set<string>();
   const asked = new Set<string>();
   let shown: ShownQuestion | undefined;
-  let isClosed = false;
 
   const showNext = () => {
     const next = [...open.values()].find(({ approval_id: id }) => !passedOver.has(id));
@@ -97,10 +96,6 @@ export async function askInTerminal(deps: AskDeps): Promise<TerminalQuestions | 
       watching.abort();
       await heard;
       client.close();
-      if (isClosed) return;
-      isClosed = true;
-      // SECURITY: T-08 — what is said of the session afterwards is not hidden by what the agent has left behind.
-      context.openOutput().stdout.write(OWN_SCREEN);
     },
   };
 }

@@ -7,6 +7,7 @@ import { trailerOf } from '../exec/run-command.ts';
 import type { Reached } from '../reach-daemon.ts';
 import { choosePaint } from '../render/paint.ts';
 import { writeOutput } from '../write-output.ts';
+import { leaveAgentScreen } from './agent-screen.ts';
 import { askInTerminal, betweenQuestions, type TerminalQuestions } from './ask-in-terminal.ts';
 import type { AgentToWrap } from './choose-agent.ts';
 import { renderSummary, summarise } from './session-summary.ts';
@@ -39,6 +40,16 @@ export async function runWrapped(agent: AgentToWrap, { run, reached, context }: 
   if (attachment.terminal !== undefined) {
     questions = await askInTerminal({ home: reached.home, session: run.session, context, redraw: attachment.redraw });
   }
+  let left: Promise<void> | undefined;
+  const leave = () => {
+    left ??= (async () => {
+      attachment.release();
+      await questions?.close();
+      leaveAgentScreen({ stdout, stderr });
+      await run.end().catch(() => undefined);
+    })();
+    return left;
+  };
   try {
     const result = await run.call(TOOL, inputOf(agent, attachment.terminal), {
       input: attachment.input,
@@ -53,9 +64,7 @@ export async function runWrapped(agent: AgentToWrap, { run, reached, context }: 
         if (event.kind === 'execution_started') isRunning = true;
       },
     });
-    attachment.release();
-    await questions?.close();
-    await run.end().catch(() => undefined);
+    await leave();
     const asked = questions?.asked() ?? 0;
     const summary = await summarise({ run: run.id, agent, result, startedAt, asked, reached, context });
     const paint = choosePaint({ isTerminal: stderr.isTTY === true, variables: context.variables });
@@ -66,9 +75,7 @@ export async function runWrapped(agent: AgentToWrap, { run, reached, context }: 
       exitCode: { program: exitOfOutcome(result) },
     };
   } finally {
-    attachment.release();
-    await questions?.close();
-    await run.end().catch(() => undefined);
+    await leave();
   }
 }
 
