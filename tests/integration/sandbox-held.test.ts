@@ -79,5 +79,6 @@ describe.each([
     const { pid } = sandbox.about.launcher;
     await sandbox.close();
     await until(() => !existsSync(`/proc/${pid}`));
+    expect(existsSync(`/proc/${pid}`)).toBe(false);
   });
 });
