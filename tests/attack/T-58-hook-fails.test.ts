@@ -182,11 +182,13 @@ test('the file that leads to palyrad is open to others, or is a link', async () 
 test('palyrad is killed while a human is asked, and gone afterwards', async () => {
   const waiting = agent.say(agent.event('PreToolUse', 'Teleport', {}));
   await expect
-    .poll(() =>
-      agent.palyrad
-        .client(ApprovalService, 'operator')
-        .listApprovals({})
-        .then(({ approvals }) => approvals.length),
+    .poll(
+      () =>
+        agent.palyrad
+          .client(ApprovalService, 'operator')
+          .listApprovals({})
+          .then(({ approvals }) => approvals.length),
+      { timeout: 20_000 },
     )
     .toBeGreaterThan(0);
   agent.palyrad.child.kill('SIGKILL');
