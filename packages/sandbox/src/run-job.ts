@@ -1,4 +1,5 @@
 import type { Binding } from './bind/binding.ts';
+import { createCapture } from './capture-output.ts';
 import { compare } from './facts/compare.ts';
 import type { Finding } from './facts/finding.ts';
 import type { MeasuredFacts } from './facts/measured-facts.ts';
@@ -16,7 +17,7 @@ import { isLetGo, notLetGo } from './may-begin.ts';
 import { createOutputCredit, OUTPUT_WINDOW } from './output-credit.ts';
 import { isAsMeasured, isStillThere, type MountStamp, type StampFiles, stampMounts } from './pool/mount-stamp.ts';
 import type { WarmSandbox } from './pool/warm-sandbox.ts';
-import type { CapturedOutput, Ran, Refusal, RunResult } from './run-result.ts';
+import type { Ran, Refusal, RunResult } from './run-result.ts';
 import { SandboxError } from './sandbox-error.ts';
 
 export interface RunOptions {
@@ -275,34 +276,5 @@ function notAsPlanned(findings: readonly string[]): Refusal {
     code: 'sandbox.enforcement_failed',
     message: `The sandbox is not the one that was planned: ${findings.join(' ')}`,
     fix: 'Run `palyra doctor` to see what this host enforces.',
-  };
-}
-
-interface Capture {
-  add(stream: 'stdout' | 'stderr', bytes: Buffer): void;
-  taken(): CapturedOutput;
-}
-
-const FIRST_CAPACITY = 4096;
-
-/** One growing buffer for each stream: a tool that writes byte by byte must not cost a hundred times what it says. */
-function createCapture(): Capture {
-  const streams = { stdout: { bytes: Buffer.alloc(0), length: 0 }, stderr: { bytes: Buffer.alloc(0), length: 0 } };
-  return {
-    add(stream, bytes) {
-      const kept = streams[stream];
-      const needed = kept.length + bytes.length;
-      if (needed > kept.bytes.length) {
-        const grown = Buffer.alloc(Math.max(FIRST_CAPACITY, needed, kept.bytes.length * 2));
-        kept.bytes.copy(grown, 0, 0, kept.length);
-        kept.bytes = grown;
-      }
-      bytes.copy(kept.bytes, kept.length);
-      kept.length = needed;
-    },
-    taken: () => ({
-      stdout: streams.stdout.bytes.subarray(0, streams.stdout.length),
-      stderr: streams.stderr.bytes.subarray(0, streams.stderr.length),
-    }),
   };
 }

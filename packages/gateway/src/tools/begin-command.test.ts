@@ -104,9 +104,13 @@ test('what ends the call ends it, with its reason', async () => {
     startedAt: 1,
     endedAt: 2,
   };
-  const sandbox = { ...deps.sandbox, run: async (...asked: never) => (await deps.sandbox.run(...asked)) && stopped };
+  const run: CommandDeps['sandbox']['run'] = async (...asked) => {
+    await deps.sandbox.run(...asked);
+    return stopped;
+  };
+  const sandbox = { ...deps.sandbox, run };
   const endOf = async (reason: unknown) => {
-    const ready = readyCommand(callWith(NETWORK), { ...deps, sandbox: sandbox as never });
+    const ready = readyCommand(callWith(NETWORK), { ...deps, sandbox });
     const stop = new AbortController();
     stop.abort(reason);
     const begun = await ready?.take(contextOf({ signal: stop.signal }));
