@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Binding, createSandbox, type Refusal, type Sandbox } from '@palyra/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { hostStampFiles } from '../../packages/sandbox/src/pool/stamp-files.ts';
 import { runJob } from '../../packages/sandbox/src/run-job.ts';
 import { type ProfileChanges, sandboxProfile } from '../sandbox-profile.ts';
 import { barePlan, openLauncher } from './launched-job.ts';
@@ -129,7 +130,8 @@ test('what has changed when the word is to be given does not run', async () => {
     message: 'Changed.',
     fix: undefined,
   };
-  const context = { launcher, now: Date.now, cgroupDriver: 'none' as const, readText: () => undefined };
+  const known = { cgroupDriver: 'none' as const, readText: () => undefined, stampFiles: hostStampFiles };
+  const context = { launcher, now: Date.now, ...known };
   const told: string[] = [];
   const options = { onStart: () => void told.push('started'), onOutput: () => void told.push('said') };
   const plan = barePlan(['/bin/echo', 'ran']);

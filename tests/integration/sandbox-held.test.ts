@@ -57,6 +57,19 @@ describe.each([
       expect(touched()).toBe(true);
     });
 
+    test('has all of its time when it is let go, however long it waited', async () => {
+      const word = Promise.withResolvers<void>();
+      const limits = { wallMs: 400, idleMs: 400 };
+      const profile = sandboxProfile(workspace, { tier, interpreters: 'allowed', limits });
+      const result = sandbox.run({ argv: ['sh', '-c', 'sleep 0.1; echo ran'] }, profile, { mayBegin: word.promise });
+      await new Promise((resolve) => setTimeout(resolve, 600));
+      word.resolve();
+      const ended = await result;
+      expect(ended).toMatchObject({ kind: 'completed', exitCode: 0 });
+      if (!('usage' in ended)) throw new Error('It did not run.');
+      expect(ended.usage.wallMs).toBeLessThanOrEqual(ended.endedAt - ended.startedAt + 1);
+    });
+
     test('is given up with its call, and nothing ran in it', async () => {
       rmSync(join(workspace, 'touched'), { force: true });
       const stop = new AbortController();
@@ -74,10 +87,14 @@ describe.each([
     });
   });
 
-  test('leaves nothing behind', async () => {
-    await sandbox.warmed();
+  test('leaves nothing behind, also when it is closed while a command waits', async () => {
+    // Nobody who asked is there any more: neither is it let go, nor given up.
+    const waiting = touch('C', { mayBegin: new Promise(() => undefined) });
+    await new Promise((resolve) => setTimeout(resolve, 150));
     const { pid } = sandbox.about.launcher;
     await sandbox.close();
+    expect(['cancelled', 'refused', 'failed_to_start']).toContain((await waiting).kind);
+    expect(touched()).toBe(false);
     await until(() => !existsSync(`/proc/${pid}`));
     expect(existsSync(`/proc/${pid}`)).toBe(false);
   });

@@ -95,6 +95,8 @@ static void tell_facts(struct job *job) {
   /* SECURITY: T-40 — palyrad judges what was read by its number: signals go to that process, or to nobody. */
   if (!is_held(job->tool_pidfd)) close_fd(&job->tool_pidfd);
   if (job->is_later) hold_mounts(job);
+  /* It waits for its word, which may wait for a disk: that is no time of the tool. */
+  else job->wall_deadline_us = job->idle_deadline_us = 0;
   job->phase = JOB_MEASURED;
 }
 
@@ -190,7 +192,7 @@ void on_go(struct job *job, const uint8_t *payload, size_t length) {
   hold_mounts(job);
   release(&job->said);
   /* Whoever waited for a tool has not run one yet. */
-  if (job->is_later) start_clock(job);
+  start_clock(job);
 }
 
 /* What is in the tool's place before the word is ours, and would be ended by most of them. */

@@ -91,7 +91,7 @@ void on_input_end(struct job *job) {
 /* Who may not speak is not idle: the time begins anew when it may. */
 void on_credit(struct job *job, const uint8_t *payload, size_t length) {
   if (length != 4) return;
-  int is_waiting = job->is_later && job->phase < JOB_STARTING;
+  int is_waiting = job->phase == JOB_MEASURED || (job->is_later && job->phase < JOB_STARTING);
   if (job->credit == 0 && job->idle_us != 0 && !is_waiting) job->idle_deadline_us = now_us() + job->idle_us;
   job->credit += read_u32(payload);
 }

@@ -172,7 +172,9 @@ async function compose(
   });
   const pool = wanted === 'off' ? undefined : openPool(launcher, now, { ...DEFAULT_POOL, ...wanted });
   const gates = createGates({ launcher, identity: gateUser, files: hostSurveyFiles, logger: options.logger });
-  const context: JobContext = { launcher, now, cgroupDriver: cgroups.kind, readText: hostSurveyFiles.readText };
+  const { readText } = hostSurveyFiles;
+  const context: JobContext = { launcher, now, cgroupDriver: cgroups.kind, readText, stampFiles: hostStampFiles };
+  const closing = new AbortController();
 
   // Never from the pool: what is bound lies in a sandbox of its own, which is laid out for it.
   const runBound = async (planned: PlannedCommand, approved: Binding, run: NamedRun): Promise<RunResult> => {
@@ -183,6 +185,11 @@ async function compose(
     const result = await runJob(planner.layOut(prepared.planned), run, { ...context, wayOut, recheck });
     return 'executor' in result ? { ...result, bound: binding } : result;
   };
+  // Nothing was started for it yet whose end would be heard of, and whoever would let it go may be gone.
+  const untilClosed = ({ mayBegin, signal }: RunOptions): RunOptions => ({
+    ...(mayBegin === undefined ? {} : { mayBegin }),
+    signal: signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]),
+  });
   const runPlanned = async (planned: PlannedCommand & Planned, run: NamedRun): Promise<RunResult> => {
     const { command, profile, survey, plan } = planned;
     const inContext = { ...context, wayOut: run.named };
@@ -196,7 +203,7 @@ async function compose(
     const use = pool.use(plan, (start) => protectedRuns.prepare(command, profile, { start, wayOut }));
     try {
       // SECURITY: T-44 — one that waits already is looked at when it is taken: that is when its tool may begin, not before.
-      const mayTake = run.mayBegin === undefined || (use.isWaiting() && (await isLetGo(run)));
+      const mayTake = run.mayBegin === undefined || (use.isWaiting() && (await isLetGo(untilClosed(run))));
       return await runJob(plan, run, mayTake ? { ...inContext, takeWarm: use.take } : inContext);
     } finally {
       use.done();
@@ -241,6 +248,7 @@ async function compose(
     },
     warmed: async () => (await pool?.settled()) ?? 0,
     async close() {
+      closing.abort('closed');
       pool?.close();
       await launcher.close();
       // SECURITY: T-15 — what they left is looked at, and put back, before this process may end.

@@ -1,4 +1,5 @@
 import type { Binding } from './bind/binding.ts';
+import { createCapture } from './capture-output.ts';
 import { compare } from './facts/compare.ts';
 import type { Finding } from './facts/finding.ts';
 import type { MeasuredFacts } from './facts/measured-facts.ts';
@@ -14,8 +15,9 @@ import type { PassedSignal } from './launcher/passed-signals.ts';
 import { CLOSED, type Job, type JobEvents, type Launcher } from './launcher/start-launcher.ts';
 import { isLetGo, notLetGo } from './may-begin.ts';
 import { createOutputCredit, OUTPUT_WINDOW } from './output-credit.ts';
+import { isAsMeasured, isStillThere, type MountStamp, type StampFiles, stampMounts } from './pool/mount-stamp.ts';
 import type { WarmSandbox } from './pool/warm-sandbox.ts';
-import type { CapturedOutput, Ran, Refusal, RunResult } from './run-result.ts';
+import type { Ran, Refusal, RunResult } from './run-result.ts';
 import { SandboxError } from './sandbox-error.ts';
 
 export interface RunOptions {
@@ -73,6 +75,8 @@ export interface Running {
 export interface JobContext extends Omit<OutcomeContext, 'plan'> {
   readonly launcher: Launcher;
   readonly now: () => number;
+  /** For what waits for its word: whether its mounts are still those that were measured. */
+  readonly stampFiles: StampFiles;
   /** Where its listener goes, of a plan that has one. */
   readonly wayOut?: NamedWayOut | undefined;
   /** Asked immediately before the word is given. */
@@ -85,8 +89,9 @@ export interface JobContext extends Omit<OutcomeContext, 'plan'> {
 export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContext): Promise<RunResult> {
   const { launcher, now } = context;
   const outcome = { ...context, plan };
+  const isHeld = options.mayBegin !== undefined;
   // Of one that waits for its word: when that is given.
-  let startedAt = now();
+  let startedAt = isHeld ? undefined : now();
   const output = createCapture();
   const input = createInput(options.input);
   const allow = createOutputCredit(() => job);
@@ -94,9 +99,10 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
   let refusal: Refusal | undefined;
   let job: Job | undefined;
   let warm: WarmSandbox | undefined;
+  let stamp: MountStamp | undefined;
   let isOver = false;
 
-  const ran = (report?: EndReport): Ran => ({
+  const ran = (report?: EndReport, endedAt = now()): Ran => ({
     executor: plan.executor,
     enforcement: plan.enforcement,
     output: output.taken(),
@@ -105,14 +111,15 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
     pooled: warm !== undefined,
     // Looked at when everything that it started is dead: by the caller of this.
     protectedChanged: [],
-    startedAt,
-    endedAt: now(),
+    // SECURITY: T-32 — what was never let go did nothing, and so nothing before it was on record.
+    startedAt: startedAt ?? endedAt,
+    endedAt,
   });
   const handOver = options.onPipes !== undefined;
   const stdin = handOver || options.input !== undefined;
   const begin = (begun: Job, measured: MeasuredFacts, tool?: NamedTool): void => {
     facts = measured;
-    if (options.mayBegin !== undefined) startedAt = now();
+    startedAt ??= now();
     const resize = (rows: number, columns: number) => begun.resize(rows, columns);
     // From within `onStart`, too, it comes after the word: before that there is no tool to hear it.
     const signal = (name: PassedSignal) => queueMicrotask(() => begun.signal(name));
@@ -126,7 +133,10 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
   };
   const start = (heard: JobEvents): Job => {
     warm = context.takeWarm?.();
-    if (warm === undefined) return launcher.start(plan, heard, { stdin });
+    if (warm === undefined) {
+      if (isHeld) stamp = stampMounts(plan, context.stampFiles);
+      return launcher.start(plan, heard, { stdin });
+    }
     job = warm.adopt(heard);
     // SECURITY: T-20 — its facts were compared with a plan of the same key, and its mounts are those that were measured.
     begin(job, warm.facts, { ...plan.tool, stdin });
@@ -134,7 +144,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
   };
   const events = (finish: (result: RunResult) => void): JobEvents => ({
     facts(raw) {
-      void check(raw, plan, { ...context, letGo: () => isLetGo(options) }).then((checked) => {
+      void check(raw, plan, { ...context, letGo: () => isLetGo(options), stamp: () => stamp }).then((checked) => {
         // It may have ended meanwhile, and whoever called knows it.
         if (isOver) return;
         // Of a sandbox that is being ended they are not those of the plan, and that is no finding.
@@ -216,18 +226,30 @@ type Checked =
   | { readonly kind: 'as_planned'; readonly facts: MeasuredFacts }
   | { readonly kind: 'differs'; readonly refusal: Refusal };
 
-interface Checking extends Pick<JobContext, 'launcher' | 'recheck'> {
+interface Checking extends Pick<JobContext, 'launcher' | 'recheck' | 'stampFiles'> {
   letGo(): Promise<boolean>;
+  /** Of what waited: taken before it was started. */
+  stamp(): MountStamp | undefined;
 }
 
-async function check(raw: RawFacts, plan: LaunchPlan, { launcher, recheck, letGo }: Checking): Promise<Checked> {
-  const judged = await judge(raw, plan, launcher);
-  if (judged.kind === 'differs') return judged;
-  // SECURITY: T-32 — what was asked for before it is on record runs when it is, or not at all.
-  if (!(await letGo())) return { kind: 'differs', refusal: notLetGo() };
+async function check(raw: RawFacts, plan: LaunchPlan, checking: Checking): Promise<Checked> {
+  const judged = await judge(raw, plan, checking.launcher);
+  const unfit = judged.kind === 'differs' ? undefined : await afterWaiting(raw, plan, checking);
+  if (unfit !== undefined) return { kind: 'differs', refusal: unfit };
   // SECURITY: T-04 — the last moment at which a file that runs in its place can be looked at.
-  const changed = recheck?.();
+  const changed = checking.recheck?.();
   return changed === undefined ? judged : { kind: 'differs', refusal: changed };
+}
+
+/** Why what is as planned does not run, if it does not. */
+async function afterWaiting(raw: RawFacts, plan: LaunchPlan, checking: Checking): Promise<Refusal | undefined> {
+  const { letGo, stampFiles: files } = checking;
+  // SECURITY: T-32 — what was asked for before it is on record runs when it is, or not at all.
+  if (!(await letGo())) return notLetGo();
+  const stamp = checking.stamp();
+  if (stamp === undefined || (isStillThere(stamp, files) && isAsMeasured(plan, raw, files))) return undefined;
+  // SECURITY: T-44 — it waited, as those of the pool do, and is not what was measured.
+  return notAsPlanned(['What is mounted was replaced while its command waited.']);
 }
 
 /** SECURITY: T-20 — what cannot be read counts as what differs: the tool does not run. */
@@ -254,34 +276,5 @@ function notAsPlanned(findings: readonly string[]): Refusal {
     code: 'sandbox.enforcement_failed',
     message: `The sandbox is not the one that was planned: ${findings.join(' ')}`,
     fix: 'Run `palyra doctor` to see what this host enforces.',
-  };
-}
-
-interface Capture {
-  add(stream: 'stdout' | 'stderr', bytes: Buffer): void;
-  taken(): CapturedOutput;
-}
-
-const FIRST_CAPACITY = 4096;
-
-/** One growing buffer for each stream: a tool that writes byte by byte must not cost a hundred times what it says. */
-function createCapture(): Capture {
-  const streams = { stdout: { bytes: Buffer.alloc(0), length: 0 }, stderr: { bytes: Buffer.alloc(0), length: 0 } };
-  return {
-    add(stream, bytes) {
-      const kept = streams[stream];
-      const needed = kept.length + bytes.length;
-      if (needed > kept.bytes.length) {
-        const grown = Buffer.alloc(Math.max(FIRST_CAPACITY, needed, kept.bytes.length * 2));
-        kept.bytes.copy(grown, 0, 0, kept.length);
-        kept.bytes = grown;
-      }
-      bytes.copy(kept.bytes, kept.length);
-      kept.length = needed;
-    },
-    taken: () => ({
-      stdout: streams.stdout.bytes.subarray(0, streams.stdout.length),
-      stderr: streams.stderr.bytes.subarray(0, streams.stderr.length),
-    }),
   };
 }

@@ -5,6 +5,7 @@ import { type CgroupDriver, detectCgroups } from '../../../packages/sandbox/src/
 import { prepareCgroups } from '../../../packages/sandbox/src/cgroup/prepare-cgroups.ts';
 import { startLauncher } from '../../../packages/sandbox/src/launcher/start-launcher.ts';
 import { createPlanner, rememberFiles } from '../../../packages/sandbox/src/plan-command.ts';
+import { hostStampFiles } from '../../../packages/sandbox/src/pool/stamp-files.ts';
 import { runJob } from '../../../packages/sandbox/src/run-job.ts';
 import { hostDirectories } from '../../../packages/sandbox/src/survey/directory-files.ts';
 import { hostSurveyFiles } from '../../../packages/sandbox/src/survey/survey-files.ts';
@@ -55,7 +56,8 @@ export async function createPretendedSandbox(
     async run(command, profile, options = {}) {
       const planned = planner.plan(command, profile);
       if (planned.kind === 'refused') return planned;
-      const context = { launcher, now: Date.now, cgroupDriver: cgroups.kind, readText: hostSurveyFiles.readText };
+      const { readText } = hostSurveyFiles;
+      const context = { launcher, now: Date.now, cgroupDriver: cgroups.kind, readText, stampFiles: hostStampFiles };
       return runJob(planned.plan, options, context);
     },
     warmed: async () => 0,

@@ -92,13 +92,55 @@ test('one that nobody took is given up, box and way out', async () => {
 
 test('what ends the call ends it, with its reason', async () => {
   const { happened, deps } = watched();
-  const ready = readyCommand(callWith(NETWORK), deps);
-  const stop = new AbortController();
-  stop.abort(new DOMException('Late.', 'TimeoutError'));
-  const begun = await ready?.take(contextOf({ signal: stop.signal }));
-  if (begun?.kind !== 'begun') throw new Error('It did not begin.');
-  await begun.result;
+  const stopped: RunResult = {
+    kind: 'cancelled',
+    executor: 'test',
+    enforcement: { fileSystem: 'isolated', network: 'isolated' },
+    output: { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) },
+    usage: { wallMs: 1, userMs: 1, systemMs: 1, maxRssBytes: 1, outputBytes: 0 },
+    facts: undefined,
+    pooled: false,
+    protectedChanged: [],
+    startedAt: 1,
+    endedAt: 2,
+  };
+  const run: CommandDeps['sandbox']['run'] = async (...asked) => {
+    await deps.sandbox.run(...asked);
+    return stopped;
+  };
+  const sandbox = { ...deps.sandbox, run };
+  const endOf = async (reason: unknown) => {
+    const ready = readyCommand(callWith(NETWORK), { ...deps, sandbox });
+    const stop = new AbortController();
+    stop.abort(reason);
+    const begun = await ready?.take(contextOf({ signal: stop.signal }));
+    if (begun?.kind !== 'begun') throw new Error('It did not begin.');
+    return (await begun.result).kind;
+  };
+  expect(await endOf(new DOMException('Late.', 'TimeoutError'))).toBe('timed_out');
+  expect(await endOf('cancelled')).toBe('cancelled');
   expect(happened).toContain('way out closed');
+});
+
+test('one whose box fails while its intent is being recorded is a fault of its call, and of nobody else', async () => {
+  const { deps } = watched();
+  const unheard: unknown[] = [];
+  const hear = (reason: unknown) => void unheard.push(reason);
+  const others = process.listeners('unhandledRejection');
+  process.removeAllListeners('unhandledRejection');
+  process.on('unhandledRejection', hear);
+  try {
+    const run = async () => Promise.reject(new Error('The sandbox fails.'));
+    const ready = readyCommand(callWith(NETWORK), { ...deps, sandbox: { run } as never });
+    await turns();
+    const begun = await ready?.take(contextOf());
+    if (begun?.kind !== 'begun') throw new Error('It did not begin.');
+    await expect(begun.result).rejects.toThrow('The sandbox fails.');
+    expect(unheard).toEqual([]);
+  } finally {
+    process.removeListener('unhandledRejection', hear);
+    for (const other of others) process.on('unhandledRejection', other);
+  }
 });
 
 test('nobody is asked about a host before the call has begun; then it is whoever decides for the call', async () => {

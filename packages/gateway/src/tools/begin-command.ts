@@ -78,7 +78,10 @@ export async function beginCommand(
     });
     return withFeed(told, feed);
   };
-  return { kind: 'begun', result: run() };
+  const result = run();
+  // Heard of by whoever takes it, which may be later.
+  result.catch(() => undefined);
+  return { kind: 'begun', result };
 }
 
 /** A command that waits in its box while its intent is being recorded. */

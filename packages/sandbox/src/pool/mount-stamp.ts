@@ -1,3 +1,4 @@
+import type { RawFacts } from '../facts/raw-facts.ts';
 import { type LaunchPlan, STAGING } from '../launch-plan.ts';
 
 /** What tells whether the mounts of a sandbox that waits are still those of its plan. */
@@ -26,6 +27,14 @@ export function stampMounts(plan: LaunchPlan, files: StampFiles): MountStamp {
  */
 export function isStillThere({ sources, identities }: MountStamp, files: StampFiles): boolean {
   return sources.every((path, at) => (files.identity(path) ?? GONE) === identities[at]);
+}
+
+/**
+ * SECURITY: T-44 — whoever replaces a mount point outside detaches what is mounted on it, in every sandbox: the table as it is
+ * now is the one that was compared, or this is not the sandbox that was planned. In Tier B they are the host's own.
+ */
+export function isAsMeasured({ wrapper }: LaunchPlan, { outside, inside }: RawFacts, files: StampFiles): boolean {
+  return wrapper === undefined || files.mountTable(outside[0]?.pid ?? 0) === inside.mountinfo;
 }
 
 const GONE = 'gone';

@@ -4,7 +4,7 @@ import type { RawFacts } from '../facts/raw-facts.ts';
 import type { LaunchPlan } from '../launch-plan.ts';
 import type { Job, JobEvents, Launcher } from '../launcher/start-launcher.ts';
 import { SandboxError } from '../sandbox-error.ts';
-import { isStillThere, type StampFiles, stampMounts } from './mount-stamp.ts';
+import { isAsMeasured, isStillThere, type StampFiles, stampMounts } from './mount-stamp.ts';
 
 /** Started, measured, compared with its plan, and waiting for the one tool that it will ever run. */
 export interface WarmSandbox {
@@ -53,11 +53,7 @@ export function warmUp(plan: LaunchPlan, { launcher, files, lifeMs }: WarmDeps):
     },
   };
   const wait = (raw: RawFacts, facts: MeasuredFacts | undefined) => {
-    const pid = raw.outside[0]?.pid ?? 0;
-    // SECURITY: T-44 — whoever replaces a mount point outside detaches what is mounted on it, in every sandbox: the table as
-    // it is now is the one that was compared, or this is not the sandbox that was planned. In Tier B they are the host's own.
-    const isAsMeasured = () => plan.wrapper === undefined || files.mountTable(pid) === raw.inside.mountinfo;
-    const isSound = () => isAlive && isStillThere(stamp, files) && isAsMeasured();
+    const isSound = () => isAlive && isStillThere(stamp, files) && isAsMeasured(plan, raw, files);
     if (facts === undefined || !isSound()) {
       job.kill();
       return;

@@ -2,11 +2,13 @@ import { BUBBLEWRAP_EXECUTOR } from '../backends/bubblewrap/plan.ts';
 import { LIMITS_EXECUTOR } from '../backends/limits/plan.ts';
 import type { MeasuredFacts } from '../facts/measured-facts.ts';
 import type { InputSource } from '../feed-input.ts';
+import { launcherGone } from '../job-outcome.ts';
 import { terminalSize } from '../launcher/encode-request.ts';
 import type { Frame } from '../launcher/wire.ts';
 import type { RunOptions } from '../run-job.ts';
 import type { RunResult } from '../run-result.ts';
-import { FROM_HOST, type RunQuestion, TO_HOST } from './host-messages.ts';
+import { SandboxError } from '../sandbox-error.ts';
+import { asError, FROM_HOST, type HostFault, type RunQuestion, TO_HOST } from './host-messages.ts';
 import { decodeValue, encodeValue } from './plain-values.ts';
 import type { Asked } from './reach-sandbox.ts';
 
@@ -17,7 +19,8 @@ export type FollowedRun = Pick<RunQuestion, 'command' | 'profile' | 'wayOut'>;
 /** A command that another process runs for us: its input from here, its output to here. Does not throw. */
 export function followRun(question: FollowedRun, options: RunOptions, open: (each: Asked) => Say): Promise<RunResult> {
   const { signal, bound, onOutput } = options;
-  const startedAt = Date.now();
+  let startedAt = Date.now();
+  let isHeld = options.mayBegin !== undefined;
   const input = options.input === undefined ? undefined : piecesOf(options.input);
   let facts: MeasuredFacts | undefined;
 
@@ -28,6 +31,9 @@ export function followRun(question: FollowedRun, options: RunOptions, open: (eac
       input?.stop();
       resolve(result);
     };
+    // SECURITY: T-32 — what was not let go has not run; of everything else nobody knows.
+    const unanswered = (fault: unknown) =>
+      finish(isHeld && fault instanceof SandboxError ? launcherGone(fault) : lostRun(question, facts, startedAt));
     const begin = (measured: MeasuredFacts) => {
       facts = measured;
       options.onStart?.({
@@ -42,7 +48,7 @@ export function followRun(question: FollowedRun, options: RunOptions, open: (eac
     };
     const hear = ({ kind, payload }: Frame) => {
       if (kind === FROM_HOST.answer) finish(decodeValue(payload) as RunResult);
-      else if (kind === FROM_HOST.fault) finish(lostRun(question, facts, startedAt));
+      else if (kind === FROM_HOST.fault) unanswered(asError(decodeValue(payload) as HostFault));
       else if (kind === FROM_HOST.want) void input?.sendNext(say);
       // A caller that throws wants no more of it.
       else if (kind === FROM_HOST.started) attempt(() => begin(decodeValue(payload) as MeasuredFacts), cancel);
@@ -50,7 +56,7 @@ export function followRun(question: FollowedRun, options: RunOptions, open: (eac
       else if (kind === FROM_HOST.stdout) consume('stdout', payload).catch(cancel);
       else if (kind === FROM_HOST.stderr) consume('stderr', payload).catch(cancel);
     };
-    const say = open({ hear, lose: () => finish(lostRun(question, facts, startedAt)) });
+    const say = open({ hear, lose: unanswered });
     const asked: RunQuestion = {
       ...question,
       hasInput: input !== undefined,
@@ -60,9 +66,14 @@ export function followRun(question: FollowedRun, options: RunOptions, open: (eac
       ...(options.kept === undefined ? {} : { kept: options.kept }),
       ...(options.mayBegin === undefined ? {} : { isHeld: true }),
     };
+    const letGo = () => {
+      isHeld = false;
+      startedAt = Date.now();
+      say(TO_HOST.letGo);
+    };
     signal?.addEventListener('abort', cancel, { once: true });
     say(TO_HOST.run, encodeValue(asked));
-    options.mayBegin?.then(() => say(TO_HOST.letGo), cancel);
+    options.mayBegin?.then(letGo, cancel);
   });
 }
 

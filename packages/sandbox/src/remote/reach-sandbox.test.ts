@@ -144,6 +144,17 @@ test('a command that is held there begins when it is let go here, and is ended w
   expect(order).toEqual(['made', 'completed', 'made', 'cancelled']);
 });
 
+test('one that was not let go when the other process went has not run, and is not called lost', async () => {
+  const { sandbox, die } = await reach(() => new Promise(() => undefined));
+  const word = Promise.withResolvers<void>();
+  const held = sandbox.run(COMMAND, PROFILE, { mayBegin: new Promise(() => undefined) });
+  const letGo = sandbox.run(COMMAND, PROFILE, { mayBegin: word.promise });
+  word.resolve();
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+  die();
+  expect([(await held).kind, (await letGo).kind]).toEqual(['failed_to_start', 'lost']);
+});
+
 test('a tool waits while its output is not taken', async () => {
   const order: string[] = [];
   const { sandbox } = await reach(async ({ onOutput }) => {

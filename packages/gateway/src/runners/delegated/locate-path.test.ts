@@ -73,3 +73,15 @@ test('with a link in the place of the workspace nothing lies in it', async () =>
 test('below a file is nothing, so it is asked about', async () => {
   expect(await locate('work/a.txt/b')).toEqual(at('work/a.txt/b', 'outside'));
 });
+
+test('a name that no file can have is nowhere in the workspace, also below what is not there', async () => {
+  const names = ['work/a\0b', 'work/new/a\0b', `work/new/${'long/'.repeat(1000)}a`];
+  const located = await Promise.all(names.map((name) => locate(name, 'write')));
+  expect(located.map(({ kind }) => kind)).toEqual(['outside', 'outside', 'outside']);
+});
+
+test('the root of the file system as workspace leads through its links as any other', async () => {
+  symlinkSync('keys', join(root, 'link'));
+  const question = { path: join(root, 'link/id'), access: 'read', workspace: '/' } as const;
+  expect(await createLocatePath([join(root, 'keys')])(question)).toEqual(at('keys/id', 'never'));
+});

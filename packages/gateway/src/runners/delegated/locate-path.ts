@@ -62,7 +62,9 @@ function kindOf(paths: ProtectedPaths, { names, access, workspace }: Named): 'pl
  * somebody names, or that a link leads to, may be one that does not answer. Of the workspace it is known that it does.
  */
 function isPlainIn(workspace: string, path: string): boolean {
-  if (path === workspace || !isAtOrBelow(path, workspace)) return false;
+  if (path === workspace || workspace === '/' || !isAtOrBelow(path, workspace)) return false;
+  // Below what is not there nobody would say that no file has such a name.
+  if (path.includes('\0') || path.length > LONG) return false;
   try {
     // SECURITY: T-14 — also of what lies above: what is at the workspace's place may be a link by now.
     if (realpathSync.native(workspace) !== workspace) return false;
@@ -72,7 +74,7 @@ function isPlainIn(workspace: string, path: string): boolean {
       at = `${at}/${name}`;
       const facts = lstatSync(at, { throwIfNoEntry: false });
       // What is not there leads nowhere else, nor does what would be below it.
-      if (facts === undefined) return true;
+      if (facts === undefined) return names.length - index < MOST_LINKS;
       if (facts.isSymbolicLink() || (index < names.length - 1 && !facts.isDirectory())) return false;
     }
     return true;
@@ -82,6 +84,8 @@ function isPlainIn(workspace: string, path: string): boolean {
 }
 
 const MOST_LINKS = 40;
+/** In characters; the kernel takes 4096 bytes. */
+const LONG = 1000;
 
 /** Of a path whose end may not be there yet. A link that leads nowhere leads to where it would. */
 async function realPathOf(path: string, links = 0): Promise<string> {
