@@ -135,7 +135,7 @@ async function wholeCalls({ journal }: JournalHome) {
 }
 
 function lockDatabase({ path }: { path: string }): Promise<() => Promise<void>> {
-  const other = new DatabaseSync(path);
+  const other = new DatabaseSync(path, { timeout: 5_000 });
   other.exec('begin immediate');
   return Promise.resolve(async () => {
     other.exec('rollback');
@@ -157,7 +157,7 @@ async function moveAway(directory: string, paths: readonly string[]): Promise<()
 async function replaceDatabase(place: JournalPlace & { path: string }): Promise<() => Promise<void>> {
   const { path } = place;
   const giveBack = await moveAway(place.directory, [path, `${path}-wal`, `${path}-shm`]);
-  const other = new DatabaseSync(place.path);
+  const other = new DatabaseSync(place.path, { timeout: 5_000 });
   other.exec('create table journal_logs (number integer)');
   other.close();
   await chmod(place.path, 0o600);

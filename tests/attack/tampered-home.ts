@@ -89,7 +89,7 @@ export async function attack(template: Template): Promise<AttackedHome> {
     await work(opened);
   };
   const tamper: AttackedHome['tamper'] = (work) => {
-    const database = new DatabaseSync(path);
+    const database = new DatabaseSync(path, { timeout: 5_000 });
     try {
       work(database);
     } finally {

@@ -36,7 +36,7 @@ export async function temporaryApprovals(options: ApprovalsHomeOptions = {}): Pr
   const bob = credentials.issue('bob phone', { person: 'bob', device: 'phone', assurance: 'separate_device' });
   const home = await openApprovalsHome(location, { clock, credentials, ...options });
   const onFile = <Result>(work: (file: DatabaseSync) => Result): Result => {
-    const file = new DatabaseSync(location.path);
+    const file = new DatabaseSync(location.path, { timeout: 5_000 });
     try {
       return work(file);
     } finally {

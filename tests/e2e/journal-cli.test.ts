@@ -46,7 +46,7 @@ function put(name: string, text: string): string {
 }
 
 function tamper(sql: string): void {
-  const database = new DatabaseSync(join(home, 'palyra.db'));
+  const database = new DatabaseSync(join(home, 'palyra.db'), { timeout: 5_000 });
   database.exec(sql);
   database.close();
 }

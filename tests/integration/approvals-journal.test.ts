@@ -143,7 +143,7 @@ test('what the journal has as used, revoked or denied stays so, also when its ro
   await decideAsShown(before.approvals, no.approvalId, { decision: 'deny', by: ada });
   before.approvals.close();
   await before.database.close();
-  const file = new DatabaseSync(join(home.path, 'palyra.db'));
+  const file = new DatabaseSync(join(home.path, 'palyra.db'), { timeout: 5_000 });
   file.exec(`update approvals set used_at = null, used_by = null`);
   // Under another id, too; and a yes that came too late takes the place of the no.
   file.exec(`update approval_grants set state = 'live', ended_at = null, id = '01J00000000000000000000000'`);

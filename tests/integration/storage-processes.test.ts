@@ -61,7 +61,7 @@ test('a visitor with another SQLite leaves the write-ahead log alone, however of
 test('a lock held by another connection is a typed error, and writing goes on when it is gone', async () => {
   await using place = await temporaryLedger();
   const ledger = await openLedger({ location: place.location, lockTimeoutMs: 50 });
-  const other = new DatabaseSync(place.location.path);
+  const other = new DatabaseSync(place.location.path, { timeout: 5_000 });
   other.exec('begin immediate');
   await expect(putAccount(ledger, 'alice', 1)).rejects.toMatchObject({
     code: 'storage.locked',
@@ -76,7 +76,7 @@ test('a lock held by another connection is a typed error, and writing goes on wh
 test('a lock that is given up in time is waited for', async () => {
   await using place = await temporaryLedger();
   const ledger = await openLedger(place);
-  const other = new DatabaseSync(place.location.path);
+  const other = new DatabaseSync(place.location.path, { timeout: 5_000 });
   other.exec('begin immediate');
   const waiting = putAccount(ledger, 'alice', 1);
   // The event loop is free meanwhile, or this reading would never be answered.
