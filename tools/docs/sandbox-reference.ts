@@ -76,7 +76,11 @@ function protectedNames(): string {
 const LIMITS: Readonly<
   Record<keyof Limits, { readonly unit: 'ms' | 'bytes' | 'count' | 'milli'; readonly holds: string }>
 > = {
-  wallMs: { unit: 'ms', holds: 'from start to end; by the launcher’s clock' },
+  wallMs: {
+    unit: 'ms',
+    holds:
+      'from the word that lets the command begin to its end, so without the making of its box; by the launcher’s clock',
+  },
   idleMs: { unit: 'ms', holds: 'without output; time in which we did not take any does not count' },
   cpuMs: { unit: 'ms', holds: 'of each process (RLIMIT_CPU, whole seconds); of all together where a cgroup counts it' },
   memoryBytes: { unit: 'bytes', holds: 'of all processes together with a cgroup, else of each (RLIMIT_DATA)' },
