@@ -3,7 +3,7 @@ import { type Benchmark, defineBenchmark, turnsOf } from './harness.ts';
 import { renderTable } from './render.ts';
 import { percentile, statisticsOf } from './statistics.ts';
 
-const OPTIONS = { rounds: 3, seconds: 0.03, seed: 1 };
+const OPTIONS = { rounds: 3, seconds: 0.03, warmUp: 0.01, seed: 1 };
 const quiet = () => {};
 
 function pause(ms: number): Promise<void> {
@@ -84,6 +84,21 @@ test('contenders are interleaved, after a warm-up that is not counted', async ()
     'round 3 of 3: eight',
   ]);
   expect(rows.map(({ name }) => name)).toEqual(['one', 'eight']);
+});
+
+test.for([
+  [0.2, 0.05, 'as long as told'],
+  [0.05, 10, 'at most as long as what is measured'],
+] as const)('of %d seconds with %d to warm up, the warm-up takes %s', async ([seconds, warmUp]) => {
+  const began = new Map<string, number>();
+  const progress = (line: string) => began.set(line, performance.now());
+  const contenders = [{ name: 'one', prepare: () => ({ operation: () => undefined }) }];
+  const start = performance.now();
+  await benchmark({ contenders }).run({ ...OPTIONS, seconds, warmUp }, progress);
+  const warming = (began.get('round 1 of 3: one') ?? 0) - start;
+  expect(warming).toBeGreaterThanOrEqual(Math.min(seconds, warmUp) * 1_000 - 1);
+  // Ten seconds would be what was asked for.
+  expect(warming).toBeLessThan(9_000);
 });
 
 test('the report has exactly the agreed fields, and the baseline the ratio 1', async () => {

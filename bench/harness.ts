@@ -32,6 +32,8 @@ export interface BenchmarkOptions {
   readonly rounds: number;
   /** Measured time for each contender, over all rounds. */
   readonly seconds: number;
+  /** Time for each contender that is not measured, before the first round; never longer than what is. */
+  readonly warmUp: number;
   /** For whatever a benchmark makes up: the same seed gives the same work. */
   readonly seed: number;
 }
@@ -45,7 +47,7 @@ export interface Benchmark<Context = undefined> {
   readonly baseline: string;
   readonly ratioOf: RatioOf;
   readonly contenders: readonly Contender<Context>[];
-  /** What a measurement needs when the command line does not say; 5 rounds and 2 seconds unless told. */
+  /** What a measurement needs when the command line does not say; `DEFAULTS` of `run.ts` unless told. */
   readonly defaults?: Partial<BenchmarkOptions>;
   setup(options: BenchmarkOptions): Promise<Context> | Context;
   teardown?(context: Context): Promise<void> | void;
@@ -147,10 +149,11 @@ async function measure<Context>(
 
 async function playRounds(entrants: readonly Entrant[], { options, progress }: Measuring) {
   const sliceMs = (options.seconds * 1_000) / options.rounds;
+  const warmUpMs = Math.min(options.warmUp, options.seconds) * 1_000;
   const samples = new Map(entrants.map(({ name }): [string, Samples] => [name, { latencies: [], elapsedMs: 0 }]));
   for (const entrant of entrants) {
     progress(`warm-up: ${entrant.name}`);
-    await playTurn(entrant, sliceMs, { latencies: [], elapsedMs: 0 });
+    await playTurn(entrant, warmUpMs, { latencies: [], elapsedMs: 0 });
   }
   for (const [round, turns] of turnsOf(entrants.length, options.rounds).entries()) {
     for (const turn of turns) {
