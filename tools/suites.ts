@@ -59,7 +59,8 @@ export const SUITES: readonly Suite[] = [
     name: 'integration',
     // The testkit's own tests start real servers and processes, which is too slow for every save.
     include: ['tests/integration/**/*.test.ts', 'packages/testkit/src/**/*.test.ts'],
-    timeoutMs: 60_000,
+    // The longest takes ten seconds of a CPU that it has for itself; three share two, and those of CI are slower.
+    timeoutMs: 120_000,
     runsIn: 'test',
     globalSetup: ['packages/testkit/src/postgres-global-setup.ts', STRIPPED_WORKER],
     setupFiles: REAPER,
@@ -67,7 +68,7 @@ export const SUITES: readonly Suite[] = [
   {
     name: 'attack',
     include: ['tests/attack/**/*.test.ts'],
-    timeoutMs: 60_000,
+    timeoutMs: 120_000,
     runsIn: 'test',
     globalSetup: [STRIPPED_WORKER],
     setupFiles: REAPER,

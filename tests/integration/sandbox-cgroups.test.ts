@@ -162,17 +162,21 @@ test.skipIf(!isRoot)('CPU time of ended processes stays counted [needs: root]', 
 test.skipIf(!isRoot)(
   'what a dead launcher left is killed and removed, a living one’s stays [needs: root]',
   async () => {
-    const launcher = spawn('/bin/true', { stdio: 'ignore' });
-    await once(launcher, 'exit');
-    const stale = makeJob('stale', { pid: launcher.pid ?? 0, ticks: ownTicks });
-    const reused = makeJob('reused', { pid: process.pid, ticks: ownTicks + 1 });
+    // Alive until the last moment: every sandbox of this host that begins removes what is stale, also those of other tests.
+    const launcher = spawn('sleep', ['1000'], { stdio: 'ignore' });
+    const pid = launcher.pid ?? 0;
+    const stale = makeJob('stale', { pid, ticks: startTicksOf(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? 0 });
     const living = makeJob('living');
+    let reused: Job | undefined;
     try {
       const child = runIn(stale, SURVIVOR);
       const ended = once(child, 'exit');
       const [said] = (await once(child.stdout, 'data')) as [Buffer];
       const survivor = Number(said.toString());
 
+      launcher.kill('SIGKILL');
+      await once(launcher, 'exit');
+      reused = makeJob('reused', { pid: process.pid, ticks: ownTicks + 1 });
       const { removed, left } = await removeStale(stale.driver, files);
 
       const expected = [...stale.cgroups, ...reused.cgroups].map(({ directory }) => directory);
@@ -183,7 +187,8 @@ test.skipIf(!isRoot)(
       expect(await ended).toEqual([null, 'SIGKILL']);
       expect(stateOf(survivor)).toBeOneOf([undefined, 'Z']);
     } finally {
-      for (const job of [stale, reused, living]) await remove(job);
+      launcher.kill('SIGKILL');
+      for (const job of [stale, living, ...(reused === undefined ? [] : [reused])]) await remove(job);
     }
   },
 );

@@ -15,19 +15,19 @@ describe.each([
   let workspace: string;
   let sandbox: Sandbox;
 
-  beforeAll(async () => {
+  async function open(): Promise<void> {
     home = mkdtempSync(join(tmpdir(), 'palyra-held-home-'));
     workspace = mkdtempSync(join(tmpdir(), 'palyra-held-'));
     // As root the tool is somebody else, who must get there.
     chmodSync(workspace, 0o777);
     const operator = { path: '/usr/bin:/bin', home: '/nonexistent', palyraHome: home, environment: {} };
     sandbox = await createSandbox({ operator, logger: { error: () => undefined }, pool });
-  });
-  afterAll(async () => {
+  }
+  async function close(): Promise<void> {
     await sandbox.close();
     rmSync(workspace, { recursive: true });
     rmSync(home, { recursive: true });
-  });
+  }
 
   const touched = () => existsSync(join(workspace, 'touched'));
   const touch = (tier: 'B' | 'C', options: RunOptions) =>
@@ -37,7 +37,11 @@ describe.each([
       options,
     );
 
+  // Each with a pool of its own: what waits in it is counted, and is of this tier then.
   describe.each(['B', 'C'] as const)('in Tier %s', (tier) => {
+    beforeAll(open);
+    afterAll(close);
+
     test('is made, and its command runs when it is let go: then it has started', async () => {
       // So that there is something in the pool, where there is one.
       do await touch(tier, {});
@@ -88,6 +92,7 @@ describe.each([
   });
 
   test('leaves nothing behind, also when it is closed while a command waits', async () => {
+    await open();
     // Nobody who asked is there any more: neither is it let go, nor given up.
     const waiting = touch('C', { mayBegin: new Promise(() => undefined) });
     await new Promise((resolve) => setTimeout(resolve, 150));
@@ -95,6 +100,7 @@ describe.each([
     await sandbox.close();
     expect(['cancelled', 'refused', 'failed_to_start']).toContain((await waiting).kind);
     expect(touched()).toBe(false);
+    await close();
     await until(() => !existsSync(`/proc/${pid}`));
     expect(existsSync(`/proc/${pid}`)).toBe(false);
   });

@@ -15,7 +15,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandboxProfile } from '../sandbox-profile.ts';
 import { until } from './launched-job.ts';
 
+const LABEL_GATE = fileURLToPath(new URL('../attack/programs/label-gate.mjs', import.meta.url));
+
 let place: string;
+let program: string;
 let workspace: string;
 let sandbox: Sandbox;
 let gate: Gate;
@@ -26,6 +29,9 @@ beforeAll(async () => {
   workspace = mkdtempSync(join(tmpdir(), 'palyra-way-out-work-'));
   // As root the tool is somebody else, and the gate a third one.
   for (const path of [place, workspace]) chmodSync(path, 0o755);
+  // Once: a gate is open before it has read its program, and one that is copied over it is empty for a moment.
+  program = join(place, 'label-gate.mjs');
+  copyFileSync(LABEL_GATE, program);
   // What waits for the next command would be left behind by each test.
   sandbox = await openSandbox('off');
   gate = await openGate(sandbox);
@@ -43,8 +49,6 @@ function openSandbox(pool: 'off' | object): Promise<Sandbox> {
 }
 
 function openGate(from: Sandbox): Promise<Gate> {
-  const program = join(place, 'label-gate.mjs');
-  copyFileSync(fileURLToPath(new URL('../attack/programs/label-gate.mjs', import.meta.url)), program);
   return from.openGate({ argv: [process.execPath, program], environment: {}, readFrom: [process.execPath] });
 }
 
@@ -183,12 +187,12 @@ test.runIf(process.getuid?.() === 0)(
   'a program in a home that nobody else may enter is handed over to the gate, to be read [needs: root]',
   async () => {
     const home = mkdtempSync(join(tmpdir(), 'palyra-way-out-home-'));
-    const program = join(home, 'code', 'label-gate.mjs');
+    const hidden = join(home, 'code', 'label-gate.mjs');
     mkdirSync(join(home, 'code'));
-    copyFileSync(fileURLToPath(new URL('../attack/programs/label-gate.mjs', import.meta.url)), program);
+    copyFileSync(LABEL_GATE, hidden);
     copyFileSync(process.execPath, join(home, 'node'));
     chmodSync(join(home, 'node'), 0o755);
-    const argv = [join(home, 'node'), program];
+    const argv = [join(home, 'node'), hidden];
     await expect(sandbox.openGate({ argv, environment: {} })).rejects.toMatchObject({
       code: 'sandbox.unsafe_identity',
     });

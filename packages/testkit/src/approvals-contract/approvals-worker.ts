@@ -1,5 +1,5 @@
-import { writeSync } from 'node:fs';
 import type { Approvals, Asked, Question } from '@palyra/approvals';
+import { acknowledge } from '../acknowledge.ts';
 import { createFakeCredentials } from '../fake-credentials.ts';
 import { decideAsShown } from './answer-as-shown.ts';
 import { openApprovalsHome, usePermit } from './approvals-home.ts';
@@ -35,18 +35,18 @@ async function useOnce(question: Question): Promise<void> {
   const asked = await ask(approvals, question);
   const answer = approvals.wait(asked);
   await decideAsShown(approvals, asked.approvalId, { decision: 'approve', scope: 'once', by: ada });
-  acknowledge('approved', asked);
+  tell('approved', asked);
   if ((await answer).kind !== 'approved') throw new Error('The answer did not arrive.');
   const permit = await approvals.verifyForRun(question, asked.approvalId);
   if (permit.kind === 'refused') throw new Error(permit.reason);
   if (!(await usePermit(home, permit, question.key))) throw new Error('Somebody else used it.');
-  acknowledge('used', asked);
+  tell('used', asked);
 }
 
 async function deny(question: Question): Promise<void> {
   const asked = await ask(approvals, question);
   await decideAsShown(approvals, asked.approvalId, { decision: 'deny', by: ada });
-  acknowledge('denied', asked);
+  tell('denied', asked);
 }
 
 /** Two cards of a session of their own: a yes to one lets both go. */
@@ -59,30 +59,30 @@ async function releaseAndRevoke(question: Question): Promise<void> {
   const outcome = await decideAsShown(approvals, asked.approvalId, answer);
   if (outcome.kind !== 'decided' || outcome.grantId === undefined) throw new Error('There is no grant.');
   if (outcome.released[0] !== covered.approvalId) throw new Error('It was not released.');
-  acknowledge('granted', asked);
+  tell('granted', asked);
   await approvals.revoke({ grantId: outcome.grantId, by: 'ada' });
-  acknowledge('revoked', asked);
+  tell('revoked', asked);
 }
 
 async function cancel(question: Question): Promise<void> {
   const asked = await ask(approvals, question);
   await approvals.cancel(asked);
-  acknowledge('cancelled', asked);
+  tell('cancelled', asked);
 }
 
 async function expire(question: Question): Promise<void> {
   const asked = await ask(hasty.approvals, question);
   if ((await hasty.approvals.wait(asked)).kind !== 'expired') throw new Error('It did not run out.');
-  acknowledge('expired', asked);
+  tell('expired', asked);
 }
 
 async function ask(through: Approvals, question: Question): Promise<Asked> {
   const asked = await through.ask(question);
   if (asked.kind === 'refused') throw new Error(asked.reason);
-  acknowledge('asked', asked);
+  tell('asked', asked);
   return asked;
 }
 
-function acknowledge(step: string, { approvalId, key }: Asked): void {
-  writeSync(1, `${step} ${approvalId} ${key}\n`);
+function tell(step: string, { approvalId, key }: Asked): void {
+  acknowledge(`${step} ${approvalId} ${key}\n`);
 }

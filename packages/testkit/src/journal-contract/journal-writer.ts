@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { acknowledge } from '../acknowledge.ts';
 import { type JournalPlace, openJournalHome } from './journal-home.ts';
 import { createSampleCalls, SAMPLE_ACTOR, SAMPLE_SNAPSHOT } from './sample-calls.ts';
 
@@ -21,7 +21,7 @@ async function appendAll(writer: number): Promise<void> {
   for (let i = 0; i < Number(count); i += 1) {
     const outcome = await journal.append(SAMPLE_ACTOR, await drafts(writer + i));
     if (outcome.kind === 'conflict') throw new Error('An append without other steps met a conflict.');
-    writeSync(1, outcome.entries.map(({ seq, hash }) => `${seq} ${hash}\n`).join(''));
+    acknowledge(outcome.entries.map(({ seq, hash }) => `${seq} ${hash}\n`).join(''));
   }
 }
 

@@ -1,5 +1,5 @@
-import { writeSync } from 'node:fs';
 import { program } from '@palyra/storage';
+import { acknowledge } from '../acknowledge.ts';
 import { type LedgerOptions, openLedger } from './ledger-database.ts';
 
 /**
@@ -17,6 +17,6 @@ async function append(writer: number): Promise<void> {
     const body = `${label} ${writer} ${i}`;
     const outcome = await ledger.commit({ steps: [program('ledger.append', { body })] });
     if (outcome.kind !== 'committed') throw new Error('an append without expectations met a conflict');
-    writeSync(1, `${body}\n`);
+    acknowledge(`${body}\n`);
   }
 }
