@@ -1,3 +1,4 @@
+import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { RawFacts } from '../../packages/sandbox/src/facts/raw-facts.ts';
 import type { LaunchPlan } from '../../packages/sandbox/src/launch-plan.ts';
@@ -15,6 +16,11 @@ export function launcherProgram(): string {
   const program = findLauncher();
   if (program === undefined) throw new Error('There is no launcher: run the set-up.');
   return program;
+}
+
+/** What becomes the tool inside a sandbox, compiled with it. */
+export function stageProgram(): string {
+  return join(dirname(launcherProgram()), 'palyra-stage');
 }
 
 export async function openLauncher(program: string = launcherProgram()): Promise<Launcher & AsyncDisposable> {

@@ -1,16 +1,11 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { findExecutable } from './find-executable.mjs';
 import { runLogged } from './run-logged.mjs';
 import { SetupError } from './setup-error.mjs';
 
 const SOURCES = 'packages/sandbox/native';
-/** Each from the C files of one directory: what starts tools, and what agents run before theirs. */
-const PROGRAMS = [
-  { name: 'palyra-launcher', sources: SOURCES },
-  { name: 'palyra-hook', sources: `${SOURCES}/hook` },
-];
 
 /** Every warning is an error, and what a compiler can do against memory faults is switched on. */
 const COMPILER_FLAGS = [
@@ -23,10 +18,45 @@ const COMPILER_FLAGS = [
   '-Wshadow',
   '-fstack-protector-strong',
   '-fstack-clash-protection',
-  '-D_FORTIFY_SOURCE=2',
 ];
 /** Static: it starts before anything is mounted and runs inside every sandbox, where there may be no libraries. */
-const LINKER_FLAGS = ['-static-pie', '-Wl,-z,relro,-z,now,-z,noexecstack'];
+const WITH_LIBRARY = ['-D_FORTIFY_SOURCE=2', '-static-pie', '-Wl,-z,relro,-z,now,-z,noexecstack'];
+/**
+ * Without a C library, which takes longer to start than everything that this program does. Nobody would relocate it, so it has
+ * its addresses from the linker. What its functions are guarded with it takes from the kernel; and a loop that copies must not
+ * be compiled into a call of itself.
+ */
+const WITHOUT_LIBRARY = [
+  '-ffreestanding',
+  '-fno-tree-loop-distribute-patterns',
+  '-fno-asynchronous-unwind-tables',
+  '-mstack-protector-guard=global',
+  '-ffunction-sections',
+  '-fdata-sections',
+  '-fno-pie',
+  '-no-pie',
+  '-static',
+  '-nostdlib',
+  '-Wl,--gc-sections,--build-id=none,-z,noexecstack',
+];
+
+/**
+ * Each from the C files of one directory, and some of them from a few others: what starts tools, what agents run before theirs, and
+ * what becomes the tool inside a sandbox. That one last: a launcher that finds none beside it does its work, as slowly as before.
+ */
+const PROGRAMS = [
+  { name: 'palyra-launcher', sources: SOURCES, flags: WITH_LIBRARY },
+  { name: 'palyra-hook', sources: `${SOURCES}/hook`, flags: WITH_LIBRARY },
+  {
+    name: 'palyra-stage',
+    sources: `${SOURCES}/stage`,
+    more: ['become-tool.c', 'listener.c', 'request.c', 'texts.c', 'wire.c', 'word.c'].map((name) =>
+      join(SOURCES, name),
+    ),
+    flags: WITHOUT_LIBRARY,
+    isOptional: true,
+  },
+];
 
 /** @type {import('../setup.mjs').Step} */
 export const launcher = {
@@ -35,11 +65,11 @@ export const launcher = {
   async probe({ root }) {
     if (process.platform !== 'linux') return { kind: 'ready', detail: `none needed on ${process.platform}` };
     const { directory, stamp } = placesIn(root);
-    if (PROGRAMS.some(({ name }) => !existsSync(join(directory, name))))
+    const [digest, ...compiled] = existsSync(stamp) ? readFileSync(stamp, 'utf8').split(' ') : [];
+    if (compiled.length === 0 || compiled.some((name) => !existsSync(join(directory, name))))
       return { kind: 'work', why: 'it is not compiled yet' };
-    if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== digestOf(root))
-      return { kind: 'work', why: 'its sources changed' };
-    return { kind: 'ready', detail: 'compiled, static' };
+    if (digest !== digestOf(root)) return { kind: 'work', why: 'its sources changed' };
+    return { kind: 'ready', detail: `compiled, static${whatIsMissing(compiled)}` };
   },
 
   async work({ root, log, onChild }) {
@@ -53,16 +83,20 @@ export const launcher = {
       });
     }
     mkdirSync(directory, { recursive: true });
-    for (const { name, sources } of PROGRAMS) {
+    const compiled = [];
+    // A launcher that is started meanwhile must not find one of other sources than its own.
+    for (const { name, isOptional } of PROGRAMS) if (isOptional) rmSync(join(directory, name), { force: true });
+    for (const { name, sources, more = [], flags, isOptional } of PROGRAMS) {
       const program = join(directory, name);
       const unfinished = `${program}.${process.pid}`;
       const { ok, tail } = await runLogged({
-        argv: [compiler, ...COMPILER_FLAGS, ...LINKER_FLAGS, ...sourcesIn(root, sources), '-o', unfinished],
+        argv: [compiler, ...COMPILER_FLAGS, ...flags, ...sourcesIn(root, sources), ...more, '-o', unfinished],
         cwd: root,
         log,
         onChild,
         onSignal: 'stop',
       });
+      if (!ok && isOptional) continue;
       if (!ok) {
         throw new SetupError({
           code: 'setup.compile_failed',
@@ -73,11 +107,18 @@ export const launcher = {
       }
       // At once: a launcher that is running keeps its file, and nobody starts half a one.
       renameSync(unfinished, program);
+      compiled.push(name);
     }
-    writeFileSync(stamp, digestOf(root));
-    return 'compiled';
+    writeFileSync(stamp, [digestOf(root), ...compiled].join(' '));
+    return `compiled${whatIsMissing(compiled)}`;
   },
 };
+
+/** @param {readonly string[]} compiled */
+function whatIsMissing(compiled) {
+  const missing = PROGRAMS.filter(({ name }) => !compiled.includes(name)).map(({ name }) => name);
+  return missing.length === 0 ? '' : `; without ${missing.join(' and ')}, so sandboxes start more slowly`;
+}
 
 /** @param {string} root */
 function placesIn(root) {
@@ -98,7 +139,7 @@ function sourcesIn(root, directory) {
 
 /** @param {string} root */
 function digestOf(root) {
-  const hash = createHash('sha256').update([...COMPILER_FLAGS, ...LINKER_FLAGS].join(' '));
+  const hash = createHash('sha256').update(JSON.stringify([COMPILER_FLAGS, PROGRAMS]));
   for (const { sources } of PROGRAMS) {
     const names = readdirSync(join(root, sources)).filter((name) => /\.[ch]$/.test(name));
     for (const name of names.sort()) hash.update(`\0${name}\0`).update(readFileSync(join(root, sources, name)));

@@ -19,9 +19,12 @@
 #include "word.h"
 
 _Noreturn void give_up(int socket, const char *what) {
-  char message[256];
-  int length = snprintf(message, sizeof message, "E%s: %s", what, strerror(errno));
-  if (write_all(socket, message, (size_t)length) != 0) _exit(126);
+  uint8_t message[256] = {'E'};
+  write_u32(message + 1, (uint32_t)errno);
+  size_t length = strlen(what), room = sizeof message - FAULT_HEADER;
+  if (length > room) length = room;
+  memcpy(message + FAULT_HEADER, what, length);
+  (void)write_all(socket, message, FAULT_HEADER + length);
   _exit(126);
 }
 

@@ -25,6 +25,7 @@ void send_frame(uint8_t kind, uint32_t job, const void *payload, size_t length) 
 void send_failure(uint32_t job, const char *what, int why) {
   char text[320];
   int length = why == 0 ? snprintf(text, sizeof text, "%s", what) : snprintf(text, sizeof text, "%s: %s", what, strerror(why));
+  if (length >= (int)sizeof text) length = (int)sizeof text - 1;
   send_frame(FRAME_FAILED, job, text, (size_t)length);
 }
 

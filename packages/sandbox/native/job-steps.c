@@ -100,13 +100,21 @@ static void tell_facts(struct job *job) {
   job->phase = JOB_MEASURED;
 }
 
+/* One message, said whole or not at all; what is shorter is none of ours, and still a fault. */
+static void take_fault(struct job *job) {
+  const int is_whole = job->said.length > FAULT_HEADER;
+  const uint8_t *sentence = is_whole ? job->said.bytes + FAULT_HEADER : (const uint8_t *)"it ended without a word";
+  size_t length = is_whole ? job->said.length - FAULT_HEADER : strlen((const char *)sentence);
+  if (length >= sizeof job->failure) length = sizeof job->failure - 1;
+  memcpy(job->failure, sentence, length);
+  job->failure[length] = 0;
+  job->failure_errno = is_whole ? (int)read_u32(job->said.bytes + 1) : 0;
+}
+
 static void on_stage_end(struct job *job) {
   close_fd(&job->fds.stage);
   if (job->said.length > 0 && job->said.bytes[0] == 'E') {
-    size_t length = job->said.length - 1;
-    if (length >= sizeof job->failure) length = sizeof job->failure - 1;
-    memcpy(job->failure, job->said.bytes + 1, length);
-    job->failure[length] = 0;
+    take_fault(job);
   } else if (job->phase == JOB_STARTING) {
     job->phase = JOB_RUNNING;
   }
@@ -210,7 +218,7 @@ void on_signal(struct job *job, const uint8_t *payload, size_t length) {
 
 void tell_end(struct job *job) {
   if (job->failure[0] != 0 && job->reason == REASON_NONE) {
-    send_failure(job->id, job->failure, 0);
+    send_failure(job->id, job->failure, job->failure_errno);
   } else {
     struct buffer ended = {0};
     append_end(&ended, job, now_us() - job->started_us);

@@ -31,6 +31,7 @@ struct job {
   struct buffer said;
   struct buffer outside; /* facts, of the process that becomes the tool and of init, as far as they were looked at */
   char failure[256];
+  int failure_errno;
   int landlock_rules;
   int tmpfs[MAX_TMPFS];
   int tmpfs_count;

@@ -25,6 +25,7 @@
 #include "job-streams.h"
 #include "job-table.h"
 #include "landlock-rules.h"
+#include "open-stage.h"
 #include "pass-handle.h"
 #include "stage-root.h"
 #include "texts.h"
@@ -219,8 +220,8 @@ static const char *protect_ourselves(void) {
   at_hand.host.can_stage_root = can_stage_root(at_hand.host.is_root);
   at_hand.host.can_stage_beside = sysconf(_SC_NPROCESSORS_ONLN) > 1;
   append_namespaces(&at_hand.namespaces, FACT_HOST_NAMESPACE, "/proc/self/ns");
-  at_hand.host.own_program = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  return at_hand.host.own_program < 0 ? "cannot open itself" : NULL;
+  at_hand.host.stage_program = open_stage();
+  return at_hand.host.stage_program < 0 ? "cannot open itself" : NULL;
 }
 
 /* `--only=UID:GID`, and `--gate=UID:GID` after it. Root's are no user's, and what else is said is not understood. */

@@ -77,7 +77,7 @@ static void place_all(const struct request *request, const struct host *host, co
   const int standard[][2] = {{p->child_input, 0}, {p->child_output, 1}, {p->child_errors, 2}, {p->child_stage, STAGE_SOCKET}};
   for (int at = 0; at < 4; at += 1, count += 1) memcpy(moves[count], standard[at], sizeof standard[at]);
   if (request->wrapper_count > 0) {
-    const int program[2] = {host->own_program, STAGE_PROGRAM};
+    const int program[2] = {host->stage_program, STAGE_PROGRAM};
     memcpy(moves[count++], program, sizeof program);
   }
   if (place_descriptors((const int (*)[2])moves, count) != 0) give_up(p->child_stage, "descriptors cannot be placed");

@@ -31,7 +31,7 @@ struct host {
   int has_shared_mounts; /* bubblewrap's mounts would follow the host's */
   int can_stage_root; /* what bubblewrap mounts can be put together for it */
   int can_stage_beside; /* and there is a processor to do it on meanwhile */
-  int own_program; /* ourselves, for the stage */
+  int stage_program; /* what becomes the tool inside bubblewrap */
   /* Whom tools belong to, when that was said at the start: nobody else's then. */
   int has_only;
   uint32_t only_uid, only_gid;

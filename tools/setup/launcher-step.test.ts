@@ -1,0 +1,75 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { launcher } from './launcher-step.mjs';
+
+const NATIVE = 'packages/sandbox/native';
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'palyra-launcher-step-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  for (const folder of ['', 'hook', 'stage']) {
+    mkdirSync(join(root, NATIVE, folder), { recursive: true });
+    writeFileSync(join(root, NATIVE, folder, 'source.c'), `/* ${folder} */`);
+  }
+});
+
+/** A compiler that makes an empty program, or fails at programs without a library, or at all of them. */
+function useCompiler(failsAt: 'nothing' | 'bare programs' | 'everything'): void {
+  const folder = join(root, 'bin');
+  mkdirSync(folder, { recursive: true });
+  const pattern = { nothing: 'no such flag', 'bare programs': '-nostdlib', everything: '-o' }[failsAt];
+  const script = `#!/bin/sh
+for each; do [ "$each" = '${pattern}' ] && exit 1; last=$each; done
+: > "$last"
+`;
+  writeFileSync(join(folder, 'cc'), script);
+  chmodSync(join(folder, 'cc'), 0o755);
+  vi.stubEnv('PATH', `${folder}:/usr/bin:/bin`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+}
+
+const context = () => ({ root, groups: [], log: join(root, 'log'), onChild: () => {} });
+const built = () => join(root, NATIVE, 'build', `${process.platform}-${process.arch}`);
+
+describe.skipIf(process.platform !== 'linux')('the programs in C', () => {
+  it('are compiled once, and again when a source of any of them changes', async () => {
+    useCompiler('nothing');
+    expect(await launcher.probe(context())).toEqual({ kind: 'work', why: 'it is not compiled yet' });
+    expect(await launcher.work(context())).toBe('compiled');
+    expect(readdirSync(built()).toSorted()).toEqual(['palyra-hook', 'palyra-launcher', 'palyra-stage', 'stamp']);
+    expect(await launcher.probe(context())).toEqual({ kind: 'ready', detail: 'compiled, static' });
+    for (const folder of ['', 'hook', 'stage']) {
+      writeFileSync(join(root, NATIVE, folder, 'source.c'), '/* changed */');
+      expect(await launcher.probe(context())).toEqual({ kind: 'work', why: 'its sources changed' });
+      await launcher.work(context());
+    }
+  });
+
+  it('are compiled again when one of them is gone', async () => {
+    useCompiler('nothing');
+    for (const name of ['palyra-hook', 'palyra-launcher', 'palyra-stage']) {
+      await launcher.work(context());
+      rmSync(join(built(), name));
+      expect(await launcher.probe(context())).toEqual({ kind: 'work', why: 'it is not compiled yet' });
+    }
+  });
+
+  it('do without the stage where it does not compile, and leave no old one beside a new launcher', async () => {
+    useCompiler('nothing');
+    await launcher.work(context());
+    useCompiler('bare programs');
+    const missing = 'without palyra-stage, so sandboxes start more slowly';
+    expect(await launcher.work(context())).toBe(`compiled; ${missing}`);
+    expect(readdirSync(built()).toSorted()).toEqual(['palyra-hook', 'palyra-launcher', 'stamp']);
+    expect(await launcher.probe(context())).toEqual({ kind: 'ready', detail: `compiled, static; ${missing}` });
+  });
+
+  it('are refused where the launcher does not compile', async () => {
+    useCompiler('everything');
+    await expect(launcher.work(context())).rejects.toMatchObject({ code: 'setup.compile_failed' });
+    expect(existsSync(join(built(), 'stamp'))).toBe(false);
+  });
+});
