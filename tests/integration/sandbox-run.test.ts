@@ -226,31 +226,6 @@ test('in Tier B a workspace that the tool cannot get to is refused with the reas
   expect(stdoutOf(await run('pwd', inside))).toBe(`${root}\n`);
 });
 
-test.runIf(process.getuid?.() === 0)(
-  'what lies in a directory of root’s below /opt is handed over, from PATH and by the profile [needs: root]',
-  async () => {
-    // As made, nobody else may enter it.
-    const own = await mkdtemp('/opt/palyra-run-');
-    const said = join(own, 'shown/said.txt');
-    for (const name of ['tools/bin', 'shown']) await mkdir(join(own, name), { recursive: true });
-    await writeFile(join(own, 'tools/bin/own-tool'), '#!/bin/sh\ncat "$@"\n', { mode: 0o755 });
-    await writeFile(said, 'said\n');
-    await writeFile(join(own, 'other.txt'), 'not shown\n');
-    const [path, home] = [`${join(own, 'tools/bin')}:/usr/bin:/bin`, join(place, 'home')];
-    const opened = await createSandbox({
-      operator: { path, home, palyraHome: join(home, '.palyra'), environment: {} },
-      logger: { error: () => undefined },
-      pool: 'off',
-    });
-    const read = (file: string) => opened.run({ argv: ['own-tool', file] }, profileOf({ readOnlyPaths: [said] }));
-    const results = [await read(said), await read(join(own, 'other.txt'))];
-    await opened.close();
-    await rm(own, { recursive: true });
-    expect(results).toMatchObject([{ exitCode: 0 }, { exitCode: 1 }]);
-    expect(results.map(stdoutOf)).toEqual(['said\n', '']);
-  },
-);
-
 test('a plan can be printed without running anything', async () => {
   const planned = await sandbox.plan({ argv: ['git', 'status'] }, profileOf({}));
   expect(planned).toMatchObject({ kind: 'planned', plan: { executor: 'sandbox_tier_c_linux_bubblewrap' } });

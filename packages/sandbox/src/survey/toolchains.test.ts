@@ -151,21 +151,6 @@ describe('each tool manager', () => {
     expect(survey({ tree, path })).toEqual({ ...NOTHING, path, ...expected });
   });
 
-  test('one that only root may enter is not shown whole, for no tool could enter it: only what is on PATH', () => {
-    const path = '/opt/own/node/bin';
-    const tree = {
-      '/opt/own/node/bin/node': 'x',
-      '/opt/own/node/bin/codex': '→ ../../codex/start',
-      '/opt/own/codex/start': 'x',
-      '/opt/own/.env': 'secret',
-    };
-    const found = (mode: number, uid = 0) => survey({ path, tree, modes: { '/opt/own': { mode, uid } } });
-    const inParts = { ...NOTHING, path, readOnly: ['/opt/own/codex/start', '/opt/own/node/bin'] };
-    const whole = { ...NOTHING, path, readOnly: ['/opt/own'], masked: ['/opt/own/.env'] };
-    expect([0o700, 0o744].map((mode) => found(mode))).toEqual([inParts, inParts]);
-    expect([found(0o711), found(0o750), found(0o700, OPERATOR.uid)]).toEqual([whole, whole, whole]);
-  });
-
   test('fnm and sdkman: links lead to the version', () => {
     const found = survey({
       path: '/run/user/1000/fnm_multishells/1_2/bin:/home/op/.sdkman/candidates/java/current/bin',

@@ -94,7 +94,7 @@ function surveyEntry(entry: string, survey: Survey): EntryAnswer {
   return { kind: 'taken', path: real, roots: [...own, ...linkedRoots(real, own, survey)] };
 }
 
-/** The whole of a known toolchain, or undefined where there is none, it would show too much, or is of no use. */
+/** The whole of a known toolchain, or undefined where there is none or it would show too much. */
 function toolchainRoots(path: string, survey: Survey): readonly string[] | undefined {
   const found = knownToolchainOf(path, survey.realHome);
   if (found === undefined) return undefined;
@@ -103,7 +103,6 @@ function toolchainRoots(path: string, survey: Survey): readonly string[] | undef
   const others = toolchain.with?.map((other) => atHome(other, survey.realHome)) ?? [];
   const roots = [...parts, ...others].flatMap((each) => survey.files.realPath(each) ?? []);
   if (!roots.every((root) => isShowable(root, survey))) return undefined;
-  if (roots.some((root) => isRootsAlone(root, survey))) return undefined;
   return [...roots, ...roots.flatMap((root) => pythonOf(root, survey))];
 }
 
@@ -151,17 +150,6 @@ function targetRoots(target: string, survey: Survey): readonly string[] {
 function isShowable(path: string, survey: Survey): boolean {
   return survey.wall(path) === undefined && !isWritableByOthers(path, ownership(path, survey));
 }
-
-/**
- * A checkout in a folder of root's below /opt, for example. A tool never is root: whole, it could not even be entered, nor could
- * anything be mounted in it; what of it is on PATH is handed over by itself.
- */
-function isRootsAlone(path: string, { files }: Survey): boolean {
-  const facts = files.stat(path);
-  return facts?.kind === 'directory' && facts.uid === 0 && (facts.mode & OTHERS_ENTER) === 0;
-}
-
-const OTHERS_ENTER = 0o011;
 
 function isProgram(facts: ReturnType<SurveyFiles['stat']>): boolean {
   return facts?.kind === 'file' && (facts.mode & 0o111) !== 0;
