@@ -13,7 +13,6 @@ import {
   launcherProgram,
   openLauncher,
   shell,
-  stageProgram,
 } from '../integration/launched-job.ts';
 import { startRawLauncher } from '../integration/raw-launcher.ts';
 import { holdStager } from './held-stager.ts';
@@ -114,7 +113,7 @@ test('nor in the process that puts the root of a sandbox together, which holds n
   await runOthers(launcher, marks);
   const { stager } = await holdStager(launcher, `: ${marks.own}`);
   expect(foundIn(stager, marks)).toEqual({ asked: false, told: false, said: false, own: true });
-  // Its input, output and errors, the socket, the stage, and the pipe for the options.
+  // Its input, output and errors, the socket, the stage in memory, and the pipe for the options.
   const open = readdirSync(`/proc/${stager}/fd`).map((fd) => readlinkSync(`/proc/${stager}/fd/${fd}`).split(':')[0]);
-  expect(open).toEqual(['/dev/null', 'pipe', 'pipe', 'socket', stageProgram(), 'pipe']);
+  expect(open).toEqual(['/dev/null', 'pipe', 'pipe', 'socket', '/memfd', 'pipe']);
 });

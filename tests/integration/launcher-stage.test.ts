@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -32,6 +32,8 @@ import { type RawLauncher, startRawLauncher } from './raw-launcher.ts';
 
 const BUBBLEWRAP = '/usr/bin/bwrap --unshare-user --unshare-pid --unshare-net --dev-bind / / --proc /proc'.split(' ');
 const STAGE = stageProgram();
+/** How a copy of it in memory is called, from outside. */
+const IN_MEMORY = '/memfd:palyra-stage (deleted)';
 
 const boxed = (script: string, changes: PlanChanges = {}): LaunchPlan =>
   shell(script, { wrapper: [...BUBBLEWRAP, '/proc/self/fd/5', 'stage'], ...changes });
@@ -86,8 +88,8 @@ test('a sandbox becomes its tool by the stage beside the launcher, and by the la
   copyFileSync(launcherProgram(), launcher);
   expect(await programIn(launcher)).toBe(launcher);
   copyFileSync(STAGE, stage);
-  expect(await programIn(launcher)).toBe(stage);
-  expect(await programIn(launcherProgram())).toBe(STAGE);
+  expect(await programIn(launcher)).toBe(IN_MEMORY);
+  expect(await programIn(launcherProgram())).toBe(IN_MEMORY);
 });
 
 /** What it says to the launcher, which is never there: so it runs nothing. In namespaces of its own, because it limits pid 1. */
@@ -185,6 +187,11 @@ test('with and without a C library the same is said of requests, odd ones and ot
   // Both kinds of answer, or nothing was compared.
   expect(answers.filter((each) => each?.startsWith('126 facts: status limits=Limit ')).length).toBeGreaterThan(5);
   expect(answers.filter((each) => each?.startsWith('126 E')).length).toBeGreaterThan(5);
+});
+
+test.for([[['stage', 'more']], [['other']], [[]]] as const)('with the words %j it does nothing', ([words]) => {
+  const { status, stdout, stderr } = spawnSync(STAGE, words, { encoding: 'utf8' });
+  expect({ status, stdout, stderr }).toEqual({ status: 126, stdout: '', stderr: '' });
 });
 
 async function waitingBox(launcher: RawLauncher, changes: PlanChanges = {}): Promise<void> {

@@ -20,13 +20,15 @@ const COMPILER_FLAGS = [
   '-fstack-clash-protection',
 ];
 /** Static: it starts before anything is mounted and runs inside every sandbox, where there may be no libraries. */
-const WITH_LIBRARY = ['-D_FORTIFY_SOURCE=2', '-static-pie', '-Wl,-z,relro,-z,now,-z,noexecstack'];
+const WITH_LIBRARY = ['-U_FORTIFY_SOURCE', '-D_FORTIFY_SOURCE=2', '-static-pie', '-Wl,-z,relro,-z,now,-z,noexecstack'];
 /**
  * Without a C library, which takes longer to start than everything that this program does. Nobody would relocate it, so it has
  * its addresses from the linker. What its functions are guarded with it takes from the kernel; and a loop that copies must not
  * be compiled into a call of itself.
  */
 const WITHOUT_LIBRARY = [
+  // Some compilers define it unasked, and then want the library's functions that check.
+  '-U_FORTIFY_SOURCE',
   '-ffreestanding',
   '-fno-tree-loop-distribute-patterns',
   '-fno-asynchronous-unwind-tables',

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../become-tool.h"
+#include "../wire.h"
 #include "system-call.h"
 
 /* The kernel leaves everything on the stack, and no address to return to. */
@@ -37,6 +38,12 @@ uintptr_t __stack_chk_guard;
 _Noreturn void __stack_chk_fail(void);
 _Noreturn void __stack_chk_fail(void) { __builtin_trap(); }
 
+/* Whether there is one argument, and it is this; `length` with its NUL. */
+static int is_word(const uintptr_t *stack, const char *word, size_t length) {
+  const char *said = (const char *)stack[2];
+  return stack[0] == 2 && strlen(said) + 1 == length && memcmp(said, word, length) == 0;
+}
+
 /* `stack`: the number of arguments, these and a NULL, the environment and a NULL, then pairs of what the kernel says. Guards are
  * looked at where a function returns, and this one does not. */
 _Noreturn void begin(const uintptr_t *stack);
@@ -48,5 +55,7 @@ _Noreturn void begin(const uintptr_t *stack) {
   }
   /* Its first byte is a NUL, as everywhere: a text that runs over neither reads nor writes it. */
   __stack_chk_guard &= ~(uintptr_t)0xff;
-  _exit(stage_main());
+  if (is_word(stack, "stage", sizeof "stage")) _exit(stage_main());
+  if (is_word(stack, "version", sizeof "version")) _exit(WIRE_VERSION);
+  _exit(126);
 }
