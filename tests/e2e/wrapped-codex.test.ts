@@ -255,3 +255,14 @@ describe('Codex in its box', () => {
     PATIENT,
   );
 });
+
+test('Codex looks for no server of its own, which it would speak with by sockets that the box has not', {
+  timeout: PATIENT,
+}, async () => {
+  const listing: StartCodex = ([node, codex = ''], { palyrad: { home } }) => {
+    const command = ['--home', home.root, '--', codex, 'features', 'list'];
+    return [node, '--conditions=palyra-source', PROGRAM, 'wrap', ...command];
+  };
+  const { exit, said } = await runCodex(house, [], { start: listing });
+  expect({ exit, said }).toMatchObject({ exit: 0, said: expect.stringMatching(/daemon_auto_start +stable +false/) });
+});
