@@ -10,7 +10,7 @@ export default defineBenchmark({
   baseline: 'true',
   ratioOf: 'p50_ms',
   async setup() {
-    const agent = await startHookedAgent();
+    const agent = await startHookedAgent({ livesLong: true });
     await writeFile(join(agent.workspace, 'a.txt'), 'hello\n');
     return agent;
   },

@@ -63,6 +63,8 @@ export interface StartOptions {
   readonly arguments?: readonly string[];
   /** All of its environment; that of the test unless told, and with it the mark by which a test knows what it started. */
   environment?(home: HomeLayout): Readonly<Record<string, string>>;
+  /** With all that V8 does for a palyrad that lives: for those who measure it. */
+  readonly livesLong?: boolean;
   /** Done to the home before palyrad is started on it. */
   prepare?(home: HomeLayout): Promise<void>;
 }
@@ -71,7 +73,7 @@ const PROGRAM = fileURLToPath(new URL('../apps/daemon/src/main.ts', import.meta.
 
 /**
  * V8 makes better code of Cedar's WebAssembly while palyrad starts: a seventh of the CPU of a start, and a gain only for those
- * that live for longer than a test. Whoever starts palyrad as people do (tests/e2e) has it.
+ * that live for longer than a test. Whoever starts palyrad as people do (tests/e2e) has it, and whoever measures it (bench/).
  */
 const SHORT_LIVED = ['--liftoff-only'];
 
@@ -118,11 +120,12 @@ export interface RefusedStart {
   readonly said: string;
 }
 
-function spawnOn(home: HomeLayout, { config, arguments: rest = [], environment }: StartOptions): ChildProcess {
+function spawnOn(home: HomeLayout, options: StartOptions): ChildProcess {
+  const { config, arguments: rest = [], environment, livesLong = false } = options;
   if (config !== undefined || (existsSync(home.root) && !existsSync(home.configFile))) {
     writeFileSync(home.configFile, withoutProxy(config ?? ''), { mode: 0o600 });
   }
-  const argv = ['--conditions=palyra-source', ...SHORT_LIVED, PROGRAM, '--home', home.root, ...rest];
+  const argv = ['--conditions=palyra-source', ...(livesLong ? [] : SHORT_LIVED), PROGRAM, '--home', home.root, ...rest];
   const env = environment === undefined ? {} : { env: environment(home) };
   return spawn(process.execPath, argv, { ...env, stdio: ['ignore', 'pipe', 'pipe'] });
 }
