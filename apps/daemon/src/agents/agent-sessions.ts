@@ -123,8 +123,8 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
   };
   const report = async (client: Client, { who }: AskedCaller, event: After): Promise<void> => {
     const known = sessions.get(keyOf(client.profile.name, { event, ...(await whoAndWhere(event, who)) }));
-    // What nobody waits for ran in the box, and is on record already.
-    (await known)?.reports.report(reportName(event), { kind: event.outcome, output: event.output });
+    // SECURITY: T-32 — the agent goes on when it is on record. What nobody waits for ran in the box, and is on record already.
+    await (await known)?.reports.report(reportName(event), { kind: event.outcome, output: event.output });
   };
   const answer = async (said: AskedHook, signal: AbortSignal): Promise<HookReply> => {
     const client = findClient(said.client);

@@ -53,12 +53,18 @@ export async function askRun({ run, reports }: AgentSession, question: RunQuesti
   if (signal.aborted) giveUp();
   signal.addEventListener('abort', giveUp, { once: true });
   result
-    .then((ended) => settle(refusalOf(ended)), answer.reject)
-    .finally(() => {
-      here.leave();
-      // Of one that was refused nothing will be reported.
-      report?.drop();
-    });
+    .then(
+      (ended) => {
+        settle(refusalOf(ended));
+        // Of one that was refused nothing will be reported; whoever has reported hears now that it is on record.
+        report?.drop();
+      },
+      (fault: unknown) => {
+        answer.reject(fault);
+        report?.drop(fault);
+      },
+    )
+    .finally(() => here.leave());
   return answer.promise;
 }
 

@@ -7,19 +7,31 @@ const done = (output: string) => ({ kind: 'completed', output }) as const;
 test('reports of the same name come to calls in the order in which they were made', async () => {
   const reports = createPendingReports();
   const [one, two] = [reports.expect('a'), reports.expect('a')];
-  expect([reports.report('a', done('1')), reports.report('a', done('2')), reports.report('a', done('3'))]).toEqual([
-    true,
-    true,
-    false,
-  ]);
+  void reports.report('a', done('1'));
+  void reports.report('a', done('2'));
+  await reports.report('a', done('nobody waits for it'));
   expect([await one.next(NEVER), await two.next(NEVER)]).toEqual([done('1'), done('2')]);
+});
+
+test('whoever reports waits until the call is over, and hears when it could not be recorded', async () => {
+  const reports = createPendingReports();
+  const [recorded, lost] = [reports.expect('a'), reports.expect('b')];
+  const heard: string[] = [];
+  const first = reports.report('a', done('1')).then(() => heard.push('recorded'));
+  const second = reports.report('b', done('2')).catch((fault: Error) => heard.push(fault.message));
+  await Promise.all([recorded.next(NEVER), lost.next(NEVER)]);
+  expect(heard).toEqual([]);
+  recorded.drop();
+  lost.drop(new Error('full'));
+  await Promise.all([first, second]);
+  expect(heard.toSorted()).toEqual(['full', 'recorded']);
 });
 
 test('one that was refused takes nobody else’s report', async () => {
   const reports = createPendingReports();
   const [refused, other] = [reports.expect('a'), reports.expect('a')];
   refused.drop();
-  reports.report('a', done('1'));
+  void reports.report('a', done('1'));
   expect(await other.next(NEVER)).toEqual(done('1'));
 });
 
@@ -37,6 +49,6 @@ test('of very many that are never reported the oldest is given up', async () => 
   const oldest = reports.expect('first').next(NEVER);
   const others = Array.from({ length: 64 }, (_, at) => reports.expect(`${at}`).next(NEVER));
   expect(await oldest).toBeUndefined();
-  reports.report('63', done('last'));
+  void reports.report('63', done('last'));
   expect(await others.at(-1)).toEqual(done('last'));
 });

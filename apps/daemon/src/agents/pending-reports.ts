@@ -4,42 +4,53 @@ import type { ClientReport, ClientReports } from '@palyra/gateway';
 export interface PendingReports {
   /** For one call; by the agent's own name for it, or by what it does where it has none. */
   expect(name: string): PendingReport;
-  /** False when nobody waits for it. */
-  report(name: string, report: ClientReport): boolean;
+  /** Resolves when it is on record, at once when nobody waits for it, and throws what kept it from being recorded. */
+  report(name: string, report: ClientReport): Promise<void>;
   /** Nothing more will be reported. */
   close(): void;
 }
 
 export interface PendingReport extends ClientReports {
-  /** Nobody waits for it any more. */
-  drop(): void;
+  /** The call is over. With a fault: what it did is not on record. */
+  drop(fault?: unknown): void;
 }
 
-type Deliver = (report: ClientReport | undefined) => void;
+interface Expected {
+  deliver(report: ClientReport | undefined): void;
+  readonly over: Promise<void>;
+}
 
 /** SECURITY: T-39 — agents do not report everything: a tool that failed, or that their user refused, may have no event. */
 const MOST_WAITING = 64;
 
 export function createPendingReports(): PendingReports {
-  const waiting = new Map<string, Deliver[]>();
+  const waiting = new Map<string, Expected[]>();
   /** Oldest first. */
-  const all = new Map<Deliver, string>();
-  const forget = (name: string, deliver: Deliver) => {
-    const left = (waiting.get(name) ?? []).filter((each) => each !== deliver);
+  const all = new Set<Expected>();
+  const forget = (name: string, expected: Expected) => {
+    const left = (waiting.get(name) ?? []).filter((each) => each !== expected);
     if (left.length === 0) waiting.delete(name);
     else waiting.set(name, left);
-    all.delete(deliver);
+    all.delete(expected);
   };
   return {
     expect(name) {
       const told = Promise.withResolvers<ClientReport | undefined>();
+      const over = Promise.withResolvers<void>();
+      // Of a call that nobody reports nobody asks.
+      over.promise.catch(() => undefined);
+      const expected = { deliver: told.resolve, over: over.promise };
       // From now on: an agent that is quick reports before anybody listens.
-      waiting.set(name, [...(waiting.get(name) ?? []), told.resolve]);
-      all.set(told.resolve, name);
-      const [oldest] = all.keys();
-      if (all.size > MOST_WAITING) oldest?.(undefined);
+      waiting.set(name, [...(waiting.get(name) ?? []), expected]);
+      all.add(expected);
+      const [oldest] = all;
+      if (all.size > MOST_WAITING) oldest?.deliver(undefined);
       return {
-        drop: () => forget(name, told.resolve),
+        drop(fault) {
+          forget(name, expected);
+          if (fault === undefined) over.resolve();
+          else over.reject(fault);
+        },
         async next(signal) {
           const giveUp = () => told.resolve(undefined);
           if (signal.aborted) giveUp();
@@ -48,20 +59,20 @@ export function createPendingReports(): PendingReports {
             return await told.promise;
           } finally {
             signal.removeEventListener('abort', giveUp);
-            forget(name, told.resolve);
+            forget(name, expected);
           }
         },
       };
     },
-    report(name, report) {
+    async report(name, report) {
       const [oldest] = waiting.get(name) ?? [];
-      if (oldest === undefined) return false;
+      if (oldest === undefined) return;
       forget(name, oldest);
-      oldest(report);
-      return true;
+      oldest.deliver(report);
+      await oldest.over;
     },
     close() {
-      for (const delivers of waiting.values()) for (const deliver of delivers) deliver(undefined);
+      for (const each of waiting.values()) for (const { deliver } of each) deliver(undefined);
       waiting.clear();
     },
   };
