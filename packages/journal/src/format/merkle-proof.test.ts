@@ -251,13 +251,14 @@ describe('consistency', () => {
   });
 
   test('between equal sizes is equality of the roots, with nothing to show', () => {
-    const claim = { oldSize: 0, newSize: 0, oldRoot: sha256(), newRoot: sha256(), proof: [] };
+    const claim = { oldSize: 3, newSize: 3, oldRoot: sha256(), newRoot: sha256(), proof: [] };
     expect(provesConsistency(claim, sha256)).toBe(true);
     expect(provesConsistency({ ...claim, proof: [randomHash] }, sha256)).toBe(false);
     expect(provesConsistency({ ...claim, newRoot: randomHash }, sha256)).toBe(false);
   });
 
   test.each([
+    [0, 0],
     [0, 8],
     [9, 8],
     [-1, 8],

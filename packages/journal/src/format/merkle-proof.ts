@@ -40,12 +40,15 @@ export interface ConsistencyClaim {
   readonly proof: readonly Uint8Array[];
 }
 
-/** Whether the proof shows that the new tree begins with all of the old one. From an empty tree nothing can be shown. */
+/**
+ * Whether the proof shows that the new tree begins with all of the old one. Of an empty tree nothing can be shown, not even
+ * that it is the same: RFC 6962 has proofs from a size above 0 only (section 2.1.2).
+ */
 export function provesConsistency(claim: ConsistencyClaim, sha256: Sha256): boolean {
   const { oldSize, newSize, oldRoot, newRoot, proof } = claim;
-  if (!isCount(oldSize) || !isCount(newSize) || oldSize > newSize) return false;
+  if (!isCount(oldSize) || !isCount(newSize) || oldSize > newSize || oldSize === 0) return false;
   if (oldSize === newSize) return proof.length === 0 && equalBytes(oldRoot, newRoot);
-  if (oldSize === 0 || ![oldRoot, newRoot, ...proof].every(isHash)) return false;
+  if (![oldRoot, newRoot, ...proof].every(isHash)) return false;
   const nodes = isPowerOfTwo(oldSize) ? [oldRoot, ...proof] : [...proof];
   const first = nodes.shift();
   if (first === undefined) return false;
