@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { compilePolicySet, renderCheckedPresets } from '@palyra/policy';
 import { renderAgentsReference } from './agents-reference.ts';
 import { renderApiReference } from './api-reference.ts';
 import { renderCliReference } from './cli-reference.ts';
@@ -8,8 +9,9 @@ import { renderErrorsReference } from './errors-reference.ts';
 import { renderJournalReference } from './journal-reference.ts';
 import { renderSandboxReference } from './sandbox-reference.ts';
 
-/** Every generated page, by its path in the repository. */
+/** Every generated page, by its path in the repository; and our presets as they were checked, for their starts. */
 export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
+  'packages/policy/policies/checked-presets.json': () => renderCheckedPresets(compilePolicySet),
   'docs/reference/agents.md': renderAgentsReference,
   'docs/reference/api.md': renderApiReference,
   'docs/reference/cli.md': renderCliReference,

@@ -1,8 +1,7 @@
 import type { Sha256Hex } from '@palyra/primitives';
-import { type CompiledPolicies, compilePolicies } from './compiled-policies.ts';
-import { parsePolicyTests } from './parse-policy-tests.ts';
+import { checkedPolicies } from './checked-presets.ts';
+import type { CompiledPolicies } from './compiled-policies.ts';
 import type { PresetName } from './policy-set.ts';
-import { requirePassed, runPolicyTests } from './policy-test.ts';
 import { readPolicyDirectory } from './read-policy-directory.ts';
 
 export interface DirectorySource {
@@ -21,8 +20,9 @@ export interface CompiledDirectory extends CompiledPolicies {
 /** Everything between the files and a set that may be activated. Throws `PolicyError`; nothing is half done. */
 export async function compileDirectory({ directory, preset }: DirectorySource): Promise<CompiledDirectory> {
   const { files, tests, sourceDigest } = readPolicyDirectory(directory);
-  const compiled = compilePolicies({ preset, files });
-  const results = await runPolicyTests(compiled, parsePolicyTests(tests));
-  requirePassed(results);
-  return { ...compiled, sourceDigest, tests: results.length };
+  const checked = files.length === 0 && tests.length === 0 ? checkedPolicies(preset) : undefined;
+  if (checked !== undefined) return { ...checked, sourceDigest, tests: 0 };
+  // Late: who has no policies of their own needs no Cedar here.
+  const { compileAndTest } = await import('./compile-and-test.ts');
+  return { ...(await compileAndTest({ preset, files }, tests)), sourceDigest };
 }

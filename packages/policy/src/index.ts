@@ -19,6 +19,7 @@ export {
   validatePolicies,
 } from './cedar.ts';
 export { type ApprovalState, toCedarRequest } from './cedar-request.ts';
+export { renderCheckedPresets } from './checked-presets.ts';
 export { compileOffLoop, diffOffLoop, explainOffLoop } from './compile-off-loop.ts';
 export { compilePolicySet, type PolicySource } from './compile-policy-set.ts';
 export { type CompiledPolicies, compilePolicies, type LoadedPolicies, loadPolicies } from './compiled-policies.ts';
