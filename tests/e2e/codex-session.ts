@@ -41,7 +41,7 @@ export interface CodexOptions {
 }
 
 /** As npm links it. */
-const CODEX = fileURLToPath(new URL('../agents/node_modules/.bin/codex', import.meta.url));
+export const CODEX: string = fileURLToPath(new URL('../agents/node_modules/.bin/codex', import.meta.url));
 
 /** What runs is in our box; of what Codex does itself only the hook is asked. */
 const UNBOXED = ['-s', 'danger-full-access'];
@@ -109,7 +109,7 @@ export async function hookCodex(house: CodexHouse): Promise<void> {
 }
 
 /** A provider of its own, and nothing that would ask anybody else on the network. */
-export function writeCodexConfig(codexHome: string): void {
+export function writeCodexConfig(codexHome: string, baseUrl?: string): void {
   mkdirSync(codexHome, { recursive: true });
   writeFileSync(
     join(codexHome, 'config.toml'),
@@ -119,6 +119,7 @@ check_for_update_on_startup = false
 [model_providers.fake]
 name = "fake"
 wire_api = "responses"
+${baseUrl === undefined ? '' : `base_url = "${baseUrl}"`}
 [analytics]
 enabled = false
 [features]
@@ -155,7 +156,7 @@ export async function runCodex(
 }
 
 /** What it would ask of others goes to a port where nobody is. */
-function codexEnvironment(person: string, codexHome: string): Record<string, string> {
+export function codexEnvironment(person: string, codexHome: string): Record<string, string> {
   return {
     ...environmentOf(person),
     CODEX_HOME: codexHome,

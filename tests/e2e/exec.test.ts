@@ -103,6 +103,7 @@ describe('a question', () => {
     const { approval_id: id } = await here.question();
     expect(await here.palyra(['approve', id, '--yes'])).toMatchObject({ exit: 0, out: 'Approved.\n' });
     expect(await ended).toMatchObject({ exit: 0, out: 'outside\n' });
+    expect((await here.palyra(['log'])).out).toMatch(/ask, approved by user:\S+ +completed +\d+ ms .*echo outside\n/);
   }, 60_000);
 
   test('or refuses, with a reason that the caller is told', async () => {

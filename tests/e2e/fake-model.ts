@@ -13,7 +13,7 @@ export interface FakeModel extends AsyncDisposable {
 export interface Conversation {
   /** For `base_url`. */
   readonly url: string;
-  /** What was asked, in order. */
+  /** What was asked in its turns, in order. */
   readonly requests: readonly ModelRequest[];
   /** What the agent told the model of the call of this turn; undefined when it told nothing. */
   outputOf(turn: number): string | undefined;
@@ -29,6 +29,7 @@ export type ToolCall =
 /** As much of a request as the tests look at. */
 export interface ModelRequest {
   readonly model: string;
+  readonly text?: { readonly format?: unknown };
   readonly tools: readonly { readonly type: string; readonly name?: string }[];
   readonly input: readonly {
     readonly type: string;
@@ -75,7 +76,10 @@ export async function startFakeModel(): Promise<FakeModel> {
     request: Parameters<typeof json>[0],
     response: ServerResponse,
   ) => {
-    const turn = requests.push((await json(request)) as ModelRequest) - 1;
+    const asked = (await json(request)) as ModelRequest;
+    // Codex's screen has the conversation named, beside it and at any time: that is none of its turns.
+    if (asked.text?.format !== undefined) return sendTurn(response, turns.length, undefined);
+    const turn = requests.push(asked) - 1;
     const next = turns[turn];
     sendTurn(response, turn, typeof next === 'function' ? await next() : next);
   };

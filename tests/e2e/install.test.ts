@@ -52,11 +52,23 @@ test('settings of agents come back to the last byte, and what is not understood 
     expect([JSON.parse(again.out).changed, read(file)], `for ${client}`).toEqual([[], installed]);
 
     const back = await palyra('uninstall', client, '--yes', '--json');
-    expect(JSON.parse(back.out), `for ${client}`).toMatchObject({ client, exact: true });
+    const json = JSON.parse(back.out) as { readonly removed: readonly string[] };
+    expect(json, `for ${client}`).toMatchObject({ client, exact: true });
+    expect(json.removed.includes(join(place.path, file)), `for ${client}`).toBe(before === undefined);
     expect(existsSync(join(place.path, file)) ? read(file) : undefined, `for ${client}`).toBe(before);
   }
   // Directories that were made for it go with it.
   expect(existsSync(join(place.path, '.agents'))).toBe(false);
+
+  // For people: a file that is gone was not changed.
+  await palyra('install', 'goose', '--yes');
+  expect((await palyra('uninstall', 'goose', '--yes')).out).toBe(
+    `Removed ${['hooks/hooks.json', 'plugin.json'].map((name) => join(place.path, '.agents/plugins/palyra', name)).join(', ')}.\n`,
+  );
+  await palyra('install', 'gemini', '--yes');
+  expect((await palyra('uninstall', 'gemini', '--yes')).out).toBe(
+    `Changed ${join(place.path, '.gemini/settings.json')}.\n`,
+  );
 
   // Changed since: what others wrote stays, and ours goes.
   await palyra('install', 'claude-code', '--yes');

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { startInTerminal } from './terminal.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url));
 
@@ -62,18 +63,14 @@ export function newcomer(): Newcomer {
     start,
     palyra: (args, options) => start(args, options).ended,
     async inTerminal(args, typed) {
-      const line = [process.execPath, ...words(args)].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
-      // `script` gives the program a terminal of its own; what it reads is typed there.
-      const child = spawn('script', ['-qec', `tty > '${terminal}'; stty rows 24 cols 80; ${line}`, '/dev/null'], {
+      await using session = startInTerminal([process.execPath, ...words(args)], {
         cwd: workspace,
         env,
-        stdio: 'pipe',
+        nameIn: terminal,
       });
-      const started = watch(child);
-      if (typed !== undefined) for await (const keys of typed) child.stdin.write(keys);
-      const ended = await started.ended;
-      child.stdin.destroy();
-      return ended;
+      if (typed !== undefined) for await (const keys of typed) session.press(keys);
+      const exit = await session.ended;
+      return { exit, out: session.shown(), err: '' };
     },
     resizeTerminal(rows, columns) {
       const name = readFileSync(terminal, 'utf8').trim();

@@ -3,7 +3,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { ApprovalService, OutcomeKind, type PendingApproval } from '@palyra/api';
 import { findHook } from '@palyra/sandbox';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -19,11 +18,9 @@ import {
   writeCodexConfig,
 } from './codex-session.ts';
 import { patch, shell, tool } from './fake-model.ts';
+import { leadingHere, MODEL, PALYRA_WORDS, wrapped } from './wrapped-codex.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url));
 const PATIENT = 120_000;
-const MODEL = 'model.example';
-const PINNED = [MODEL, 'web.example', 'blocked.example', 'api.openai.com', 'auth.openai.com', 'chatgpt.com'];
 const HOOKS = '/etc/codex/hooks.json';
 
 /** A rule of the operator. */
@@ -42,10 +39,7 @@ let held: PendingApproval;
 beforeAll(async () => {
   web = await standIn();
   house = await openCodexHouse({
-    config: ({ port }) => `[egress]
-hosts = "${PINNED.map((name) => `${name}=127.0.0.1`).join(', ')}"
-private_ranges = "127.0.0.1:${port}, 127.0.0.1:${web.port}"
-`,
+    config: ({ port }) => leadingHere(['web.example', 'blocked.example'], [port, web.port]),
     prepare: ({ policies }) => writeFile(join(policies, 'hosts.cedar'), BLOCKED, { mode: 0o600 }),
   });
   writeCodexConfig(join(house.person, '.codex'));
@@ -61,24 +55,6 @@ afterAll(async () => {
 
 const inWorkspace = (name: string) => join(house.workspace, name);
 const isThere = (name: string) => existsSync(inWorkspace(name));
-
-/** `palyra wrap -- codex …`, with the model by the name that it has in the box. */
-const wrapped: StartCodex = ([node, codex = '', ...rest], { model, palyrad }) => {
-  const host = `${MODEL}:${model.port}`;
-  const agent = [codex, ...rest].map((word) => word.replaceAll(`127.0.0.1:${model.port}`, host));
-  return [
-    node,
-    '--conditions=palyra-source',
-    PROGRAM,
-    'wrap',
-    '--home',
-    palyrad.home.root,
-    '--net',
-    host,
-    '--',
-    ...agent,
-  ];
-};
 
 /** The only question that is open besides the one that is held; once there is one. */
 async function question(): Promise<PendingApproval> {
@@ -261,7 +237,7 @@ test('Codex looks for no server of its own, which it would speak with by sockets
 }, async () => {
   const listing: StartCodex = ([node, codex = ''], { palyrad: { home } }) => {
     const command = ['--home', home.root, '--', codex, 'features', 'list'];
-    return [node, '--conditions=palyra-source', PROGRAM, 'wrap', ...command];
+    return [node, ...PALYRA_WORDS, 'wrap', ...command];
   };
   const { exit, said } = await runCodex(house, [], { start: listing });
   expect({ exit, said }).toMatchObject({ exit: 0, said: expect.stringMatching(/daemon_auto_start +stable +false/) });

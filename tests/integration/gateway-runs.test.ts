@@ -1,6 +1,6 @@
 import type { Caller } from '@palyra/gateway';
 import { parseActor } from '@palyra/journal';
-import type { ApprovalId } from '@palyra/primitives';
+import type { ApprovalId, JsonObject } from '@palyra/primitives';
 import { decideAsShown } from '@palyra/testkit';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type GatewayHouse, type HouseOptions, openHouse, removeHouse } from './gateway-house.ts';
@@ -18,19 +18,20 @@ const OPERATOR: Caller = {
   separation: 'personal',
 };
 
+/** Until it is cancelled. */
+const hold = (_input: unknown, signal: AbortSignal) =>
+  new Promise<JsonObject>((resolve) => {
+    // Stopped between its intent and its first step: then nobody tells it any more.
+    if (signal.aborted) resolve({});
+    signal.addEventListener('abort', () => resolve({}), { once: true });
+  });
+
 const TOOLS = [
   testTool(),
   testTool({ name: 'test.asks', enforced: LEAVES_THE_BOX }),
   testTool({ name: 'test.never', enforced: { neverPaths: ['/root/.ssh'] } }),
-  testTool({
-    name: 'test.holds',
-    execute: (_input, signal) =>
-      new Promise((resolve) => {
-        // Stopped between its intent and its first step: then nobody tells it any more.
-        if (signal.aborted) resolve({});
-        signal.addEventListener('abort', () => resolve({}), { once: true });
-      }),
-  }),
+  testTool({ name: 'test.holds', execute: hold }),
+  testTool({ name: 'test.asks_and_holds', enforced: LEAVES_THE_BOX, execute: hold }),
 ];
 
 let house: (GatewayHouse & { readonly root: string }) | undefined;
@@ -125,6 +126,36 @@ test('a run is shown with its calls, whatever became of them', async () => {
   expect(next.next).toBeUndefined();
   await run.cancel();
   await Promise.all([asking, holding]);
+});
+
+test('who said yes or no shows of a call in its run, and of one that runs also on its page', async () => {
+  const { gateway, agent, workspace, approvals, ada } = await open();
+  const run = await gateway.startRun(agent, { workspace });
+  const said = async (tool: string, decision: 'approve' | 'deny') => {
+    const call = run.call({ tool, input: INPUT });
+    const [card] = await asked({ approvals }, 1);
+    const id = card?.approvalId as ApprovalId;
+    await decideAsShown(approvals, id, { decision, scope: 'once', by: ada });
+    return { id, call };
+  };
+  const [yes, no] = [await said('test.asks', 'approve'), await said('test.asks', 'deny')];
+  await Promise.all([yes.call, no.call, run.call({ tool: 'test.echo', input: INPUT })]);
+  const running = await said('test.asks_and_holds', 'approve');
+  const by = { decidedBy: 'user:ada', scope: 'once', device: expect.any(String), assurance: expect.any(String) };
+  const [first] = await vi.waitFor(async () => {
+    const { calls } = await gateway.showRun(OPERATOR, run.id);
+    expect(calls.map(({ state, decision, approval }) => ({ state, decision, approval }))).toEqual([
+      { state: 'executing', decision: 'allow', approval: { ...by, id: running.id, outcome: 'approved' } },
+      { state: 'completed', decision: 'allow', approval: null },
+      { state: 'refused', decision: 'ask', approval: { ...by, id: no.id, outcome: 'denied' } },
+      { state: 'completed', decision: 'allow', approval: { ...by, id: yes.id, outcome: 'approved' } },
+    ]);
+    return calls;
+  }, PATIENT);
+  const page = await gateway.callOf(OPERATOR, first?.callId ?? '');
+  expect(page).toMatchObject({ approval: { id: running.id, outcome: 'approved', decidedBy: 'user:ada' } });
+  await run.cancel();
+  await running.call;
 });
 
 describe('one page about one call', () => {

@@ -1,5 +1,15 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { findExecutable } from './find-executable.mjs';
 import { runLogged } from './run-logged.mjs';
@@ -67,10 +77,16 @@ export const launcher = {
   async probe({ root }) {
     if (process.platform !== 'linux') return { kind: 'ready', detail: `none needed on ${process.platform}` };
     const { directory, stamp } = placesIn(root);
-    const [digest, ...compiled] = existsSync(stamp) ? readFileSync(stamp, 'utf8').split(' ') : [];
+    const [made = '', triedBy] = existsSync(stamp) ? readFileSync(stamp, 'utf8').split('\n') : [];
+    const [digest, ...compiled] = made.split(' ');
     if (compiled.length === 0 || compiled.some((name) => !existsSync(join(directory, name))))
       return { kind: 'work', why: 'it is not compiled yet' };
     if (digest !== digestOf(root)) return { kind: 'work', why: 'its sources changed' };
+    const missing = missingFrom(compiled);
+    const compiler = findExecutable('cc');
+    // What one compiler cannot, another one or a newer one may.
+    if (missing.length > 0 && compiler !== undefined && identityOf(compiler) !== triedBy)
+      return { kind: 'work', why: `there is another compiler for ${missing.join(' and ')}` };
     return { kind: 'ready', detail: `compiled, static${whatIsMissing(compiled)}` };
   },
 
@@ -111,15 +127,29 @@ export const launcher = {
       renameSync(unfinished, program);
       compiled.push(name);
     }
-    writeFileSync(stamp, [digestOf(root), ...compiled].join(' '));
+    writeFileSync(stamp, `${[digestOf(root), ...compiled].join(' ')}\n${identityOf(compiler)}`);
     return `compiled${whatIsMissing(compiled)}`;
   },
 };
 
 /** @param {readonly string[]} compiled */
 function whatIsMissing(compiled) {
-  const missing = PROGRAMS.filter(({ name }) => !compiled.includes(name)).map(({ name }) => name);
+  const missing = missingFrom(compiled);
   return missing.length === 0 ? '' : `; without ${missing.join(' and ')}, so sandboxes start more slowly`;
+}
+
+/** @param {readonly string[]} compiled */
+function missingFrom(compiled) {
+  return PROGRAMS.filter(({ name }) => !compiled.includes(name)).map(({ name }) => name);
+}
+
+/**
+ * Without starting it, which a probe does not.
+ * @param {string} compiler
+ */
+function identityOf(compiler) {
+  const { size, mtimeMs } = statSync(compiler);
+  return `${realpathSync(compiler)} ${size} ${mtimeMs}`;
 }
 
 /** @param {string} root */

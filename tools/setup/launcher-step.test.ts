@@ -67,6 +67,26 @@ describe.skipIf(process.platform !== 'linux')('the programs in C', () => {
     expect(await launcher.probe(context())).toEqual({ kind: 'ready', detail: `compiled, static; ${missing}` });
   });
 
+  it('are tried again by another compiler where one of them did not compile, and only there', async () => {
+    useCompiler('bare programs');
+    await launcher.work(context());
+    useCompiler('nothing');
+    expect(await launcher.probe(context())).toEqual({
+      kind: 'work',
+      why: 'there is another compiler for palyra-stage',
+    });
+    expect(await launcher.work(context())).toBe('compiled');
+    useCompiler('bare programs');
+    expect(await launcher.probe(context())).toEqual({ kind: 'ready', detail: 'compiled, static' });
+  });
+
+  it('stay as they are where no compiler is left', async () => {
+    useCompiler('bare programs');
+    await launcher.work(context());
+    vi.stubEnv('PATH', join(root, 'none'));
+    expect(await launcher.probe(context())).toMatchObject({ kind: 'ready' });
+  });
+
   it('are refused where the launcher does not compile', async () => {
     useCompiler('everything');
     await expect(launcher.work(context())).rejects.toMatchObject({ code: 'setup.compile_failed' });

@@ -44,6 +44,7 @@ export type { AdoptedRun, Run, RunFollower } from './runs/own-run.ts';
 export type { ApprovalView, BodyView, CallPage, ConnectionView, DecisionView, OutcomeView } from './runs/read-call.ts';
 export type { CallLine, CallsPage, RunsQuery, RunView, ShownRun } from './runs/read-runs.ts';
 export type { KnownRun, ToldCall } from './runs/read-told.ts';
+export type { SaidApproval } from './runs/said-approval.ts';
 export { type SeenAgent, seenAgents } from './runs/seen-agents.ts';
 export type { StoppedRuns, StopRequest } from './runs/stop-runs.ts';
 export { firstNumber, lastNumber } from './runs/told-numbers.ts';

@@ -275,23 +275,21 @@ void hear_keeper(struct job *job) {
   close_fd(&job->fds.report);
 }
 
+/* What poll says of it right now; nothing of one that is closed. */
+static short waiting_at(int fd) {
+  struct pollfd now = {.fd = fd, .events = POLLIN};
+  return poll(&now, 1, 0) > 0 ? now.revents : 0;
+}
+
 /* After everybody is dead, what they wrote is still in the pipes, and palyrad may not have asked for it yet. */
 int has_ended(struct job *job) {
   if (!job->has_report) return 0;
   while (job->fds.stage >= 0) {
     hear_stage(job);
-    if (job->fds.stage < 0) break;
-    struct pollfd more = {.fd = job->fds.stage, .events = POLLIN};
-    if (poll(&more, 1, 0) <= 0) break;
+    if (waiting_at(job->fds.stage) == 0) break;
   }
   if (job->reason == REASON_OUTPUT) return 1;
-  int *const streams[] = {&job->fds.output, &job->fds.errors};
-  for (int at = 0; at < 2; at += 1) {
-    if (*streams[at] < 0) continue;
-    struct pollfd more = {.fd = *streams[at], .events = POLLIN};
-    if (poll(&more, 1, 0) > 0 && (more.revents & POLLIN)) return 0;
-  }
-  return 1;
+  return ((waiting_at(job->fds.output) | waiting_at(job->fds.errors)) & POLLIN) == 0;
 }
 
 void watch(struct job *job, uint64_t now) {

@@ -1,6 +1,7 @@
 import type { CallSummary, JournalEntry, RunSummary } from '@palyra/client';
 import type { CommandContext, CommandDefinition } from '../command.ts';
 import { linesFromDaemon, type Reached, withDaemon } from '../reach-daemon.ts';
+import { decisionInWords } from '../render/decision.ts';
 import { renderJson } from '../render/json.ts';
 import { choosePaint, type Paint } from '../render/paint.ts';
 import { safeText } from '../render/safe-text.ts';
@@ -55,7 +56,7 @@ function renderRun({ run, calls }: ShownRun, view: View): string {
   const rows = calls.map((call) => [
     call.call_id.slice(-6),
     call.proposed_at?.slice(11, 19) ?? '',
-    call.decision ?? '',
+    safeText(decisionInWords(call)),
     call.outcome ?? 'under way',
     `${call.took_ms} ms`,
     safeText(call.tool),

@@ -39,16 +39,22 @@ export const uninstall: CommandDefinition = {
       }
     }
     removeRecord(home, name);
-    const files = changes.map(({ path }) => path);
+    const pathsOf = (some: readonly PlannedRemoval[]) => some.map(({ path }) => path);
+    const removed = pathsOf(changes.filter(({ after }) => after === undefined));
+    const changed = pathsOf(changes.filter(({ after }) => after !== undefined));
     return {
-      json: { client: name, changed: files, exact: changes.every(({ isExact }) => isExact) },
+      json: { client: name, changed: pathsOf(changes), removed, exact: changes.every(({ isExact }) => isExact) },
       render: () =>
-        files.length === 0
+        changes.length === 0
           ? `${client.profile.title} does not ask Palyra.\n`
-          : `Changed ${files.map((path) => visibleText(path)).join(', ')}.\n`,
+          : `${sentence('Changed', changed)}${sentence('Removed', removed)}`,
     };
   },
 };
+
+function sentence(verb: string, paths: readonly string[]): string {
+  return paths.length === 0 ? '' : `${verb} ${paths.map((path) => visibleText(path)).join(', ')}.\n`;
+}
 
 interface PlannedRemoval {
   readonly path: string;

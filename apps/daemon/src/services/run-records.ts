@@ -39,7 +39,7 @@ const MOST = 200;
 /** Each line is looked up in the journal. */
 const MOST_CALLS = 1_000;
 /** What a line takes besides its summary. */
-const LINE_BYTES = 256;
+const LINE_BYTES = 512;
 
 export function createRunRecords(deps: RunRecordsDeps): RunRecords {
   const { gateway, room } = deps;

@@ -8,10 +8,10 @@ import {
   type RunSummarySchema,
   ToolCallResultSchema,
 } from '@palyra/api';
-import type { BodyView, CallLine, CallPage, RunView, ToolCallResult } from '@palyra/gateway';
+import type { BodyView, CallLine, CallPage, RunView, SaidApproval, ToolCallResult } from '@palyra/gateway';
 import { visibleText } from '@palyra/primitives';
 import { optionalTimestamp } from './timestamp.ts';
-import { DECISIONS, OUTCOMES, wireToolCallResult } from './tool-call-result.ts';
+import { DECISIONS, OUTCOMES, wireApproval, wireToolCallResult } from './tool-call-result.ts';
 
 export function wireRunSummary(run: RunView): MessageInitShape<typeof RunSummarySchema> {
   const endedAt = optionalTimestamp(run.endedAt);
@@ -36,6 +36,7 @@ export function wireCallSummary(call: CallLine): MessageInitShape<typeof CallSum
     tool: call.tool,
     // SECURITY: T-08 — an agent wrote it: nothing in it moves a cursor or hides.
     summary: visibleText(call.about ?? '', { maxCharacters: MOST_SHOWN }),
+    ...(call.approval === null ? {} : { approval: wireApproval(approvalOf(call.approval)) }),
     decision: call.decision === null ? DecisionKind.UNSPECIFIED : DECISIONS[call.decision],
     outcome: outcomeKind(call.state),
     code: call.code ?? '',
@@ -102,7 +103,7 @@ function resultOf(page: CallPage): ToolCallResult {
   };
 }
 
-function approvalOf(approval: NonNullable<CallPage['approval']>): NonNullable<ToolCallResult['approval']> {
+function approvalOf(approval: SaidApproval): NonNullable<ToolCallResult['approval']> {
   const { id, outcome, scope, decidedBy, device, assurance } = approval;
   return {
     id,

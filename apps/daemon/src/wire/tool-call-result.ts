@@ -54,7 +54,9 @@ export const DECISIONS: Readonly<Record<ToolCallResult['decision']['kind'], Deci
   deny: DecisionKind.DENY,
 };
 
-function wireApproval(approval: NonNullable<ToolCallResult['approval']>): MessageInitShape<typeof ApprovalSchema> {
+export function wireApproval(
+  approval: NonNullable<ToolCallResult['approval']>,
+): MessageInitShape<typeof ApprovalSchema> {
   const { id, outcome, scope, decided_by: decidedBy = '', device = '', assurance = '' } = approval;
   return { id, outcome: wireApprovalOutcome(outcome), scope: wireScope(scope), decidedBy, device, assurance };
 }

@@ -166,7 +166,7 @@ export const SCOPES: Readonly<Record<ApprovalScope, ScopeName | undefined>> = {
   [ApprovalScope.ALWAYS]: 'always',
 };
 
-function toApproval({ id, outcome, scope, decidedBy, device, assurance }: Approval): CallApproval {
+export function toApproval({ id, outcome, scope, decidedBy, device, assurance }: Approval): CallApproval {
   return said<CallApproval>({
     id,
     // What a newer palyrad says and we do not know is no yes.

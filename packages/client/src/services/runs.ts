@@ -5,11 +5,13 @@ import { ClientError } from '../client-error.ts';
 import type { RunDeps } from '../run/open-run.ts';
 import type { RunEvent } from '../run/run-event.ts';
 import {
+  type CallApproval,
   type CallDecision,
   type CallOutcome,
   DECISIONS,
   OUTCOMES,
   type ToolCallResult,
+  toApproval,
   toToolCallResult,
 } from '../run/tool-call-result.ts';
 import { type WatchOptions, watchRun } from '../run/watch-run.ts';
@@ -35,6 +37,8 @@ export interface CallSummary {
   /** What it was about, in a line, made safe to show. */
   readonly summary: string;
   readonly decision?: CallDecision['kind'];
+  /** What a human said, where policy asked for it; absent while nobody has. */
+  readonly approval?: CallApproval;
   /** Absent while it has not ended. */
   readonly outcome?: CallOutcome['kind'];
   readonly code?: string;
@@ -148,6 +152,7 @@ function toCallSummary(wire: WireCall): CallSummary {
     tool: wire.tool,
     summary: wire.summary,
     decision: DECISIONS[wire.decision],
+    approval: wire.approval === undefined ? undefined : toApproval(wire.approval),
     outcome: OUTCOMES[wire.outcome],
     code: text(wire.code),
     proposed_at: time(wire.proposedAt),

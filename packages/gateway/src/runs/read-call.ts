@@ -16,6 +16,7 @@ import type { Caller } from '../tool-call/proposed-call.ts';
 import type { WaitingCalls } from '../tool-call/waiting-calls.ts';
 import { findRun } from './find-run.ts';
 import { type ReadDeps, type RunView, viewOf } from './read-runs.ts';
+import { type SaidApproval, saidAbout } from './said-approval.ts';
 
 /** Everything about one call, on one page. */
 export interface CallPage {
@@ -67,13 +68,7 @@ export interface DecisionView {
   }[];
 }
 
-export interface ApprovalView {
-  readonly id: string;
-  readonly outcome: string;
-  readonly decidedBy: string | null;
-  readonly device: string | null;
-  readonly scope: string | null;
-  readonly assurance: string | null;
+export interface ApprovalView extends SaidApproval {
   /** As shown; null when it was erased. The bytes that the answer is bound to are in `what.bound`. */
   readonly prompt: JsonValue | null;
   readonly bound: readonly JsonValue[];
@@ -195,24 +190,18 @@ async function approvalOf(
   statement: ToolAttestation | null,
   deps: ReadCallDeps,
 ): Promise<ApprovalView | null> {
-  const attested = statement?.approval;
-  const [open] = Array.from(deps.waiting).find(([, waiting]) => waiting.id === call) ?? [];
-  const id = attested?.approval_id ?? open;
-  if (id === undefined) return null;
-  const prompt = await promptOf(id as ApprovalId, deps);
+  const said = (await saidAbout(call, statement, deps)) ?? openQuestion(call, deps);
+  if (said === null) return null;
+  const prompt = await promptOf(said.id as ApprovalId, deps);
   const what = (prompt?.['what'] ?? {}) as JsonObject;
   const listed = (name: string) => (Array.isArray(what[name]) ? (what[name] as JsonValue[]) : []);
-  return {
-    id,
-    outcome: attested?.outcome ?? 'pending',
-    decidedBy: attested?.decider ?? null,
-    device: attested?.device_id ?? null,
-    scope: attested?.scope ?? null,
-    assurance: attested?.assurance ?? null,
-    prompt,
-    bound: listed('bound'),
-    notBound: listed('not_bound'),
-  };
+  return { ...said, prompt, bound: listed('bound'), notBound: listed('not_bound') };
+}
+
+function openQuestion(call: string, { waiting }: ReadCallDeps): SaidApproval | null {
+  const [id] = Array.from(waiting).find(([, each]) => each.id === call) ?? [];
+  if (id === undefined) return null;
+  return { id, outcome: 'pending', decidedBy: null, device: null, scope: null, assurance: null };
 }
 
 /** From the signed record: a row could have been edited. Null when it was erased. */

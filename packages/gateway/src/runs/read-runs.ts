@@ -1,5 +1,12 @@
 import { commandLine } from '@palyra/approvals';
-import { attestationIn, type EntryData, type Journal, type JournalEntry, openEnvelope } from '@palyra/journal';
+import {
+  attestationIn,
+  type EntryData,
+  type Journal,
+  type JournalEntry,
+  openEnvelope,
+  type ToolAttestation,
+} from '@palyra/journal';
 import type { ActivePolicies } from '@palyra/policy';
 import { type Clock, parseJson } from '@palyra/primitives';
 import type { Database } from '@palyra/storage';
@@ -9,6 +16,7 @@ import type { Caller } from '../tool-call/proposed-call.ts';
 import type { OpenedWith } from './create-runs.ts';
 import { findRun } from './find-run.ts';
 import { mayDo } from './may-do.ts';
+import { type SaidApproval, saidAbout } from './said-approval.ts';
 
 /** A run, for people and programs that look through them. */
 export interface RunView {
@@ -48,6 +56,8 @@ export interface CallLine {
   readonly decision: EntryData<'decision'>['decision'] | null;
   readonly reasonCode: string | null;
   readonly policyIds: readonly string[];
+  /** What a human said, without which policy would not have allowed it; null while nobody has. */
+  readonly approval: SaidApproval | null;
   /** `waiting` for a human or its turn, `executing`, or how it ended. */
   readonly state: 'waiting' | 'executing' | EntryData<'outcome'>['outcome'];
   readonly code: string | null;
@@ -135,8 +145,9 @@ export function viewOf(row: RunRow): RunView {
 
 async function lineOf(
   { data, seq, time }: Extract<JournalEntry, { kind: 'proposal' }>,
-  { journal, redactor }: Pick<ReadDeps, 'journal' | 'redactor'>,
+  deps: Pick<ReadDeps, 'journal' | 'redactor' | 'database'>,
 ): Promise<CallLine> {
+  const { journal, redactor } = deps;
   const { entries } = await journal.query({
     call: data.call_id,
     kinds: ['decision', 'intent', 'outcome', 'attestation'],
@@ -145,6 +156,7 @@ async function lineOf(
   const ended = entries.findLast((entry) => entry.kind === 'outcome');
   const outcome = ended?.data;
   const input = await journal.bodies.read(data.input).catch(() => undefined);
+  const statement = await attestedOf(entries, journal);
   return {
     callId: data.call_id,
     parentCallId: data.parent_call_id ?? null,
@@ -154,6 +166,7 @@ async function lineOf(
     decision: decision?.decision ?? null,
     reasonCode: decision?.reason_code ?? null,
     policyIds: decision?.policy_ids ?? [],
+    approval: await saidAbout(data.call_id, statement, deps),
     state: outcome?.outcome ?? (entries.some(({ kind }) => kind === 'intent') ? 'executing' : 'waiting'),
     code: outcome?.code ?? null,
     endedAt: ended?.time ?? null,
@@ -161,18 +174,25 @@ async function lineOf(
     about:
       input === undefined
         ? null
-        : `${redactor.redactText(aboutInput(input.bytes)).slice(0, MOST_ABOUT)}${await reachedBy(entries, journal)}`,
+        : `${redactor.redactText(aboutInput(input.bytes)).slice(0, MOST_ABOUT)}${reachedBy(statement)}`,
   };
 }
 
 const MOST_ABOUT = 400;
 
-/** Where it connected to, as attested; nothing when it did not. */
-async function reachedBy(entries: readonly JournalEntry[], journal: ReadDeps['journal']): Promise<string> {
+/** Null while there is none, and when it was erased. */
+async function attestedOf(
+  entries: readonly JournalEntry[],
+  journal: ReadDeps['journal'],
+): Promise<ToolAttestation | null> {
   const entry = entries.findLast((each) => each.kind === 'attestation');
   const body = entry === undefined ? undefined : await journal.bodies.read(entry.data.envelope).catch(() => undefined);
-  if (body === undefined) return '';
-  const { egress } = attestationIn(openEnvelope(Buffer.from(body.bytes).toString('utf8')));
+  return body === undefined ? null : attestationIn(openEnvelope(Buffer.from(body.bytes).toString('utf8')));
+}
+
+/** Where it connected to, as attested; nothing when it did not. */
+function reachedBy(statement: ToolAttestation | null): string {
+  const egress = statement?.egress ?? [];
   const hosts = (outcome: string) => [
     ...new Set(egress.filter((each) => each.outcome === outcome).map(({ host, port }) => `${host}:${port}`)),
   ];

@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { DecisionKind, OutcomeKind, OutputChunk, RunEvent, ToolCallResult } from "./call_pb.js";
+import type { Approval, DecisionKind, OutcomeKind, OutputChunk, RunEvent, ToolCallResult } from "./call_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -979,6 +979,13 @@ export declare type CallSummary = Message<"palyra.v1.CallSummary"> & {
    * @generated from field: uint64 took_ms = 8;
    */
   tookMs: bigint;
+
+  /**
+   * What a human said, where policy asked for it; absent while nobody has.
+   *
+   * @generated from field: palyra.v1.Approval approval = 9;
+   */
+  approval?: Approval | undefined;
 };
 
 /**
