@@ -53,11 +53,14 @@ test('nothing runs but what was decided, once, and for whom it was decided', asy
 /** A command runs once, for whoever comes first, and as it was decided. */
 async function runsOnce(): Promise<void> {
   const command = rewritten(await shell('echo once >> log; echo "$0 $#"; exit 3'));
-  const start = `${process.execPath} --conditions=palyra-source ${PALYRA}`;
-  expect(command).toBe(`${start} exec --home ${agent.palyrad.home.root} --call ${idIn(command)}`);
-  const all = await Promise.all([collect(command), collect(command), inShell(command)]);
+  const [hook] = agent.hook;
+  expect(command).toBe(`${hook} exec --home ${agent.palyrad.home.root} --call ${idIn(command)}`);
+  // Its shell runs the one; `palyra exec --call` is there as before.
+  const palyra = [process.execPath, '--conditions=palyra-source', PALYRA, 'exec'] as const;
+  const byPalyra = run([...palyra, '--home', agent.palyrad.home.root, '--call', idIn(command)]);
+  const all = await Promise.all([collect(command), collect(command), inShell(command), inShell(command), byPalyra]);
   expect(all.filter(({ stdout }) => stdout === '/bin/bash 0\n')).toMatchObject([{ code: 3 }]);
-  expect(all.filter(({ code }) => code === 'gateway.call_not_found' || code === 248)).toHaveLength(2);
+  expect(all.filter(({ code }) => code === 'gateway.call_not_found' || code === 248)).toHaveLength(4);
   expect(await collect(command)).toEqual(NOT_THERE);
   expect(readFileSync(join(agent.workspace, 'log'), 'utf8')).toBe('once\n');
 }

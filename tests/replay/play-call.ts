@@ -20,7 +20,7 @@ export interface SessionPlayer extends Disposable {
 }
 
 export interface PlayerOptions {
-  /** So many of the commands are fetched by the real `palyra exec --call`, which takes a second to start; the others as it does. */
+  /** So many of the commands are fetched by the program that the agent is told to run; the others by the client, as `palyra exec --call` does. */
   readonly byProgram?: number;
 }
 

@@ -12,8 +12,8 @@ import { SANDBOX_ERRORS } from '@palyra/sandbox';
 import { STORAGE_ERRORS } from '@palyra/storage';
 import { WASM_ERRORS } from '@palyra/wasm';
 import { CLI_ERRORS } from '../../apps/cli/src/cli-error.ts';
-import { exitCodeOfCode } from '../../apps/cli/src/exit-codes.ts';
 import { DAEMON_ERRORS } from '../../apps/daemon/src/daemon-error.ts';
+import { exitCodeOfCode } from '../../packages/agents/src/exits/exit-codes.ts';
 
 /** Where a reader would look for a code, and what all of its kind have in common. */
 const TABLES: readonly (readonly [title: string, about: string, codes: Readonly<Record<string, string>>])[] = [

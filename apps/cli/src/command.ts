@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
+import type { ExitCode } from '@palyra/agents/exits';
 import type { EnvironmentVariables } from '@palyra/config';
-import type { ExitCode } from './exit-codes.ts';
 import type { CodeAndText } from './render/code-layout.ts';
 import type { Paint } from './render/paint.ts';
 

@@ -1,6 +1,6 @@
+import { EXIT_CODES, type ExitCode, exitCodeOf } from '@palyra/agents/exits';
 import type { LogThreshold } from '@palyra/config';
 import type { CommandContext, CommandDefinition, OutputStream, ProgramExit } from './command.ts';
-import { EXIT_CODES, type ExitCode, exitCodeOf } from './exit-codes.ts';
 import { findHome, type HomeContext } from './find-home.ts';
 import { type Invocation, parseCommandLine, wantsJson } from './parse-command-line.ts';
 import { renderError, renderWarning } from './render/error.ts';

@@ -126,8 +126,9 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
         serveBox(parts, { services, config, place, lifecycle, limits, policies, telemetry, logger, clock }),
     }),
   );
-  const hooks = started.adopt(await openHookListener({ home, sessions: agentSessions, logger, stopping }), (each) =>
-    each.close(),
+  const hooks = started.adopt(
+    await openHookListener({ home, sessions: agentSessions, logger, clock, stopping }),
+    (each) => each.close(),
   );
   followCalls(telemetry, daemon);
   started.adopt(announce(options, listeners, clock), ({ withdraw }) => withdraw());

@@ -40,5 +40,6 @@ export { JsonTextError, type TextPosition } from './json-cursor.ts';
 export { type ParseJsonOptions, parseJson } from './parse-json.ts';
 export { PRIMITIVES_ERRORS, PrimitivesError, type PrimitivesErrorCode } from './primitives-error.ts';
 export { type RandomBytes, secureRandomBytes } from './random-bytes.ts';
+export { safeText } from './safe-text.ts';
 export { reveal, Secret, type SecretBytes, type SecretText, wipeSecret, withSecretBytes } from './secret.ts';
 export { type VisibleTextOptions, visibleText } from './visible-text.ts';

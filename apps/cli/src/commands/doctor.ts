@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EXIT_CODES } from '@palyra/agents/exits';
 import { visibleText } from '@palyra/primitives';
 import type { ProbeDeps } from '@palyra/sandbox';
 import { probeHooks } from '../clients/probe-hooks.ts';
 import type { CommandContext, CommandDefinition, CommandResult } from '../command.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
 import { findHome } from '../find-home.ts';
 import { makeHome } from '../make-home.ts';
 import { renderCoverage } from '../render/client-coverage.ts';

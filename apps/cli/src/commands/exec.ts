@@ -1,8 +1,8 @@
+import { OWN_EXITS } from '@palyra/agents/exits';
 import type { Run } from '@palyra/client';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext, CommandDefinition, CommandInput } from '../command.ts';
 import { collectCommand } from '../exec/collect-command.ts';
-import { OWN_EXITS } from '../exec/exit-of-outcome.ts';
 import { networkOption } from '../exec/network-option.ts';
 import { type CommandToRun, runCommand } from '../exec/run-command.ts';
 import { resolvePath } from '../find-home.ts';

@@ -1,8 +1,8 @@
+import { EXIT_CODES } from '@palyra/agents/exits';
 import type { CosignOutcome, HomeJournal } from '@palyra/journal';
 import { systemClock, visibleText } from '@palyra/primitives';
 import { CliError } from '../cli-error.ts';
 import type { CommandDefinition, CommandResult } from '../command.ts';
-import { EXIT_CODES } from '../exit-codes.ts';
 import { resolvePath } from '../find-home.ts';
 import { loadIdentity } from '../identity-home.ts';
 import { findJournal, type JournalModule, loadJournal } from '../journal-home.ts';

@@ -1,7 +1,7 @@
+import { exitOfOutcome } from '@palyra/agents/exits';
 import { type JsonValue, parseJson } from '@palyra/primitives';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext, CommandDefinition } from '../command.ts';
-import { exitOfOutcome } from '../exec/exit-of-outcome.ts';
 import { withDaemon } from '../reach-daemon.ts';
 import { readStdin } from '../read-stdin.ts';
 import { renderResult } from '../render/call-result.ts';

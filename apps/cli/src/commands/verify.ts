@@ -1,5 +1,5 @@
+import { EXIT_CODES, type ExitCode } from '@palyra/agents/exits';
 import type { CommandDefinition } from '../command.ts';
-import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
 import { renderVerdict, type Verdict, verdictAsJson, verdictOf } from '../render/verdict.ts';
 import { keepState, readVerifyOptions, refuseUselessState } from '../verify-options.ts';
 import { verifyTarget } from '../verify-target.ts';

@@ -1,7 +1,7 @@
 import { WRAP_PROFILES } from '@palyra/agents';
+import { OWN_EXITS } from '@palyra/agents/exits';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext, CommandDefinition, CommandInput } from '../command.ts';
-import { OWN_EXITS } from '../exec/exit-of-outcome.ts';
 import { networkOption } from '../exec/network-option.ts';
 import { resolvePath } from '../find-home.ts';
 import { withDaemon } from '../reach-daemon.ts';

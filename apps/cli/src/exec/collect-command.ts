@@ -1,9 +1,9 @@
+import { exitOfOutcome } from '@palyra/agents/exits';
 import { AppError } from '@palyra/primitives';
 import { CliError } from '../cli-error.ts';
 import type { CommandContext, CommandInput, CommandResult } from '../command.ts';
 import { withListeningDaemon } from '../reach-daemon.ts';
 import { writeOutput } from '../write-output.ts';
-import { exitOfOutcome } from './exit-of-outcome.ts';
 import { trailerOf } from './run-command.ts';
 
 /**

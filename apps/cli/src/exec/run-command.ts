@@ -1,11 +1,10 @@
+import { exitOfOutcome, whyWords } from '@palyra/agents/exits';
 import type { Run, ToolCallResult } from '@palyra/client';
 import type { JsonValue } from '@palyra/primitives';
 import type { CommandContext, CommandResult } from '../command.ts';
 import { choosePaint } from '../render/paint.ts';
-import { safeText } from '../render/safe-text.ts';
 import { writeOutput } from '../write-output.ts';
 import { type AttachOptions, attachInput } from './attached-input.ts';
-import { exitOfOutcome } from './exit-of-outcome.ts';
 import { receiptLine } from './receipt-line.ts';
 
 export interface CommandToRun extends AttachOptions {
@@ -85,12 +84,6 @@ function waitingFor(approvalId: string): string {
 export function trailerOf(result: ToolCallResult, context: CommandContext, tookMs: number): string {
   const { stderr } = context.openOutput();
   const paint = choosePaint({ isTerminal: stderr.isTTY === true, variables: context.variables });
-  const { outcome } = result;
-  const why =
-    outcome.kind === 'completed' || (outcome.kind === 'failed' && outcome.exit_code !== undefined)
-      ? ''
-      : `${paint('error', `error[${outcome.code}]:`)} ${safeText(outcome.message)}\n${
-          outcome.fix === undefined ? '' : `${paint('fix', 'fix:')} ${safeText(outcome.fix)}\n`
-        }`;
+  const why = whyWords(result, paint);
   return stderr.isTTY === true ? `${why}${receiptLine(result, tookMs, paint)}` : why;
 }

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { errorWords } from '@palyra/agents/exits';
 import { AppError, describeError } from '@palyra/primitives';
 import { renderJson } from './json.ts';
 import type { Paint } from './paint.ts';
@@ -23,10 +24,8 @@ export function renderError(thrown: unknown, { asJson, withStack, paint }: Error
   if (asJson) {
     return renderJson({ error: { code, message, fix: fix ?? null, problems: problemsOf(thrown), stack } });
   }
-  const lines = [`${paint('error', `error[${code}]:`)} ${safeText(message)}`];
-  if (fix !== undefined) lines.push(`${paint('fix', 'fix:')} ${safeText(fix)}`);
-  if (stack !== undefined) lines.push(paint('faint', safeText(stack)));
-  return `${lines.join('\n')}\n`;
+  const below = stack === undefined ? '' : `${paint('faint', safeText(stack))}\n`;
+  return `${errorWords({ code, message, fix }, paint)}${below}`;
 }
 
 export function renderWarning(sentence: string, paint: Paint): string {

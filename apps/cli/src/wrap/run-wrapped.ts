@@ -1,8 +1,8 @@
+import { exitOfOutcome } from '@palyra/agents/exits';
 import type { Run } from '@palyra/client';
 import type { JsonValue } from '@palyra/primitives';
 import type { CommandContext, CommandResult } from '../command.ts';
 import { attachInput } from '../exec/attached-input.ts';
-import { exitOfOutcome } from '../exec/exit-of-outcome.ts';
 import { trailerOf } from '../exec/run-command.ts';
 import type { Reached } from '../reach-daemon.ts';
 import { choosePaint } from '../render/paint.ts';

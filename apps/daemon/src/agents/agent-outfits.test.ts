@@ -82,8 +82,23 @@ test('in a box a command is collected by the listener, and nothing in the line h
   expect(collectCommand('01ABC', { start: ['/opt/palyra'], home: { listener: '$(evil)' } })).toBeUndefined();
 });
 
-test('our own palyra is started on the Node that palyrad has, somebody else’s as it is', () => {
+test('where our hook is, it comes for the command, if its path can be written as it is', () => {
+  const [start, collector] = [['/opt/palyra'], '/opt/palyra-hook'];
+  const line = (places: Omit<Parameters<typeof collectCommand>[1], 'start'>) =>
+    collectCommand('01ABC', { start, ...places });
+  expect(line({ collector, home: '/h' })).toBe('/opt/palyra-hook exec --home /h --call 01ABC');
+  expect(line({ collector, home: { listener: '127.0.0.1:3128' } })).toBe(
+    '/opt/palyra-hook exec --listener 127.0.0.1:3128 --call 01ABC',
+  );
+  expect(line({ collector: '/opt/a b/palyra-hook', home: '/h' })).toBe('/opt/palyra exec --home /h --call 01ABC');
+  expect(line({ collector, home: '/h; evil' })).toBeUndefined();
+});
+
+test('our own palyra is started on the Node that palyrad has, with its hook; somebody else’s as it is', () => {
   const own = ownPrograms()?.palyra ?? '';
-  expect(startOf(own)).toEqual([process.execPath, '--conditions=palyra-source', own]);
-  expect(startOf('/opt/palyra')).toEqual(['/opt/palyra']);
+  expect(startOf(own)).toEqual({
+    start: [process.execPath, '--conditions=palyra-source', own],
+    collector: expect.stringMatching(/\/palyra-hook$/),
+  });
+  expect(startOf('/opt/palyra')).toEqual({ start: ['/opt/palyra'] });
 });

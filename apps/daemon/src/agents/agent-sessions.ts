@@ -23,6 +23,8 @@ import { proposalOf } from './proposal-of-act.ts';
 export interface AgentSessions {
   /** What the hook's program is to do. Never throws: every failure and every doubt is the agent's blocking answer. */
   answer(asked: AskedHook, signal: AbortSignal): Promise<HookReply>;
+  /** As whom hooks ask and commands are come for, looked up for each: throws when it does not count any more. */
+  caller(): Promise<Caller>;
   /** Comes for a command that was permitted. Throws `gateway.call_not_found`. */
   collect(callId: string, credential: string): HeldCommand;
   /** The agents are gone: what they have not reported by now nobody will. Their runs are ended by whoever began them. */
@@ -45,8 +47,7 @@ export interface AgentSessionsDeps extends ForeignServersDeps {
   readonly home: CollectPlaces['home'];
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
-  /** As whom the hooks call, looked up for each: throws when it does not count any more. */
-  caller(): Promise<Caller>;
+  caller: AgentSessions['caller'];
 }
 
 type Before = Extract<AgentEvent, { readonly kind: 'before' }>;
@@ -104,7 +105,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
           hub: hubs.of(session.run),
           attend: () => hubs.attend(session.run.id),
           held,
-          places: { start: startOf(asked.program), home: deps.home },
+          places: { ...startOf(asked.program), home: deps.home },
           reportName: reportName(event),
           credential: caller.credential,
           agentSays: typeof says === 'string' ? says.slice(0, MOST_SAID) : undefined,
@@ -160,6 +161,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
         return blocked(`Palyra: ${whyNot(error)}`);
       }
     },
+    caller: () => deps.caller(),
     collect: (callId, credential) => held.collect(callId, credential),
     close: () => sessions.close(),
   };

@@ -115,8 +115,10 @@ function heldCall(run: Run, { held, places, credential, settle, cancel, result }
             if (event.kind === 'permitted') settle(answerFor(callId, places));
           },
           async onOutput(stream, bytes) {
+            // At once and a copy: the next piece comes while this one is waited for, perhaps in the same buffer.
+            const taken = output.push({ stream, bytes: new Uint8Array(bytes) });
             await proposed.onOutput?.(stream, bytes);
-            await output.push({ stream, bytes: new Uint8Array(bytes) });
+            await taken;
           },
         });
       } finally {

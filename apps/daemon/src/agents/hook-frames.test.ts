@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { holdQuestion } from './hold-question.ts';
+import { holdRequest } from './hold-request.ts';
 import { HOOK_MAGIC, hookKeyOf, readQuestion, writeAnswer } from './hook-frames.ts';
 import { countUnproven } from './unproven-bytes.ts';
 
@@ -58,7 +58,7 @@ test('in pieces of any size it is the same question, and joined twice', () => {
   const whole = question('codex', '/opt/palyra', 'm'.repeat(200_000));
   for (const size of [1024, 65_536, whole.length]) {
     const concat = vi.spyOn(Buffer, 'concat');
-    const held = holdQuestion(KEY);
+    const held = holdRequest(KEY);
     const kinds: string[] = [];
     for (let at = 0; at < whole.length; at += size) kinds.push(held.hear(whole.subarray(at, at + size)).kind);
     expect(concat.mock.calls.length, `pieces of ${size}`).toBeLessThanOrEqual(2);
@@ -68,7 +68,7 @@ test('in pieces of any size it is the same question, and joined twice', () => {
       new Set(kinds.length > 1 ? ['more'] : []),
     ]);
   }
-  const held = holdQuestion(KEY);
+  const held = holdRequest(KEY);
   for (const byte of question('codex', '/p', 'x').subarray(0, -1)) expect(held.hear(Buffer.of(byte)).kind).toBe('more');
   expect(held.hear(question('codex', '/p', 'x').subarray(-1)).kind).toBe('question');
 });

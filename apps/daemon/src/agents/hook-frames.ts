@@ -12,8 +12,8 @@ import type { AskedHook } from './agent-sessions.ts';
  */
 export const HOOK_MAGIC: Buffer = Buffer.from('PLH1');
 export const HOOK_KEY_BYTES = 32;
-const NONCE_BYTES = 32;
-const MAC_BYTES = 32;
+export const NONCE_BYTES = 32;
+export const MAC_BYTES = 32;
 const MOST_NAME = 64;
 const MOST_PROGRAM = 4096;
 /** What tools report is in it. */
@@ -87,7 +87,8 @@ function lengthOf(bytes: Buffer): Buffer {
   return length;
 }
 
-function macOf(purpose: string, parts: readonly Uint8Array[], key: HookKey): Buffer {
+/** `purpose` says what is signed: what is signed as one thing is no other. */
+export function macOf(purpose: string, parts: readonly Uint8Array[], key: HookKey): Buffer {
   const mac = createHmac('sha256', key).update(`${purpose}\0`);
   for (const part of parts) mac.update(part);
   return mac.digest();

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '@palyra/primitives';
 import { afterAll, expect, test, vi } from 'vitest';
 import { HOOK_MAGIC, MOST_MESSAGE } from './hook-frames.ts';
 import { openHookListener } from './hook-listener.ts';
@@ -30,8 +31,15 @@ test('who has no key is held 32 MiB together, and hooks are answered when they a
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const listener = await openHookListener({
     home: { root },
-    sessions: { answer: async () => ({ exitCode: 0, stdout: 'yes', stderr: '' }) },
-    logger: { warn: () => undefined },
+    sessions: {
+      answer: async () => ({ exitCode: 0, stdout: 'yes', stderr: '' }),
+      caller: () => Promise.reject(new Error('nobody comes')),
+      collect: () => {
+        throw new Error('nobody comes');
+      },
+    },
+    logger: { warn: () => undefined, error: () => undefined },
+    clock: systemClock,
     stopping: new AbortController().signal,
   });
   const { port, key } = place();

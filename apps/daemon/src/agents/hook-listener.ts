@@ -2,32 +2,27 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { HomeLayout } from '@palyra/config';
-import { type Logger, type RandomBytes, secureRandomBytes } from '@palyra/primitives';
+import { type Clock, type Logger, type RandomBytes, secureRandomBytes } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
 import type { AgentSessions } from './agent-sessions.ts';
-import { holdQuestion } from './hold-question.ts';
+import { holdRequest, type ReadRequest } from './hold-request.ts';
 import { removeHookFile, writeHookFile } from './hook-file.ts';
-import {
-  HOOK_KEY_BYTES,
-  type HookKey,
-  hookKeyOf,
-  MOST_QUESTION,
-  type readQuestion,
-  writeAnswer,
-} from './hook-frames.ts';
+import { HOOK_KEY_BYTES, type HookKey, hookKeyOf, MOST_QUESTION, writeAnswer } from './hook-frames.ts';
+import { tellCollector } from './tell-collector.ts';
 import { countUnproven, type UnprovenBytes } from './unproven-bytes.ts';
 
 export interface HookListener {
-  /** How many hooks wait for their answer. */
+  /** How many hooks wait for their answer, and how many commands are followed. */
   readonly connections: number;
   close(): Promise<void>;
 }
 
 export interface HookListenerDeps {
   readonly home: Pick<HomeLayout, 'root'>;
-  readonly sessions: Pick<AgentSessions, 'answer'>;
-  readonly logger: Pick<Logger, 'warn'>;
-  /** Aborted when palyrad ends: hooks are hung up on, and say no. */
+  readonly sessions: Pick<AgentSessions, 'answer' | 'caller' | 'collect'>;
+  readonly logger: Pick<Logger, 'warn' | 'error'>;
+  readonly clock: Pick<Clock, 'sleep'>;
+  /** Aborted when palyrad ends: hooks are hung up on, and say no. Commands that run may end first. */
   readonly stopping: AbortSignal;
   readonly random?: RandomBytes;
 }
@@ -52,19 +47,25 @@ export async function openHookListener(deps: HookListenerDeps): Promise<HookList
   const bytes = random(HOOK_KEY_BYTES);
   const key = hookKeyOf(bytes);
   const sockets = new Set<Socket>();
+  const asking = new Set<Socket>();
   const unproven = countUnproven({ mostBytes: MOST_UNPROVEN, mostOpen: MOST_STRANGERS });
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
+  // Without delay: the end of a command would wait until its output was acknowledged.
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    asking.add(socket);
+    socket.once('close', () => {
+      sockets.delete(socket);
+      asking.delete(socket);
+    });
     // About one hook, which says no when it is hung up on.
     socket.on('error', () => socket.destroy());
-    void answerHook(socket, { key, unproven }, deps);
+    void answerHook(socket, { key, unproven, collects: () => asking.delete(socket) }, deps);
   });
   server.maxConnections = MOST_CONNECTIONS;
   const { port } = await listen(server);
   writeHookFile(home, { port, key: bytes });
   const hangUp = () => {
-    for (const socket of sockets) socket.destroy();
+    for (const socket of asking) socket.destroy();
   };
   stopping.addEventListener('abort', hangUp, { once: true });
   return {
@@ -76,7 +77,7 @@ export async function openHookListener(deps: HookListenerDeps): Promise<HookList
       removeHookFile(home);
       const closed = once(server, 'close');
       server.close();
-      hangUp();
+      for (const socket of sockets) socket.destroy();
       await closed;
     },
   };
@@ -85,13 +86,15 @@ export async function openHookListener(deps: HookListenerDeps): Promise<HookList
 export interface Proof {
   readonly key: HookKey;
   readonly unproven: UnprovenBytes;
+  /** It asks nothing: it has come for a command. */
+  collects?(): void;
 }
 
-/** One question of a hook, on a connection of its own. */
+/** One question of a hook, or one command that somebody comes for, on a connection of its own. */
 export async function answerHook(
   socket: Duplex,
-  { key, unproven }: Proof,
-  { sessions, logger }: Pick<HookListenerDeps, 'sessions' | 'logger'>,
+  { key, unproven, collects }: Proof,
+  deps: Omit<HookListenerDeps, 'home' | 'random'>,
 ): Promise<void> {
   const late = setTimeout(() => socket.destroy(), QUESTION_MS);
   late.unref();
@@ -101,41 +104,46 @@ export async function answerHook(
     // With a word of its own: else an error is made for each, which costs more than the rest of this.
     gone.abort('gone');
   });
-  const question = await readWhole(socket, key, unproven);
+  const read = await readWhole(socket, key, unproven);
   clearTimeout(late);
-  if (question === undefined) {
-    logger.warn({}, 'Somebody who is no hook of this home was hung up on.');
+  if (read === undefined) {
+    deps.logger.warn({}, 'Somebody who is no hook of this home was hung up on.');
     socket.destroy();
     return;
   }
-  // The hook has said all; from here on its end is the end of the agent's patience.
+  // All has been said; from here on its end is the end of the agent's patience.
   socket.once('end', () => gone.abort('gone'));
   socket.resume();
-  const reply = await sessions.answer(question, gone.signal);
+  if (read.kind === 'collection') {
+    collects?.();
+    return tellCollector(read.collection, { socket, key, unwanted: gone.signal }, deps);
+  }
+  const { question } = read;
+  const reply = await deps.sessions.answer(question, gone.signal);
   socket.end(writeAnswer(reply, question.nonce, key));
 }
 
-async function readWhole(socket: Duplex, key: HookKey, unproven: UnprovenBytes): Promise<Question | undefined> {
-  const held = holdQuestion(key);
-  const asked = Promise.withResolvers<Question | undefined>();
+async function readWhole(socket: Duplex, key: HookKey, unproven: UnprovenBytes): Promise<Whole | undefined> {
+  const held = holdRequest(key);
+  const asked = Promise.withResolvers<Whole | undefined>();
   const mine = unproven.open();
   const hear = (bytes: Buffer) => {
     // SECURITY: T-39 — whoever has no key may make palyrad hold only so much, all of them together.
     const read = mine.take(bytes.length + PIECE_COST) ? held.hear(bytes) : ({ kind: 'refused' } as const);
     if (read.kind === 'more') return;
-    asked.resolve(read.kind === 'question' ? read.question : undefined);
+    asked.resolve(read.kind === 'refused' ? undefined : read);
   };
   if (!mine.take(0)) asked.resolve(undefined);
   socket.on('data', hear);
   socket.once('end', () => asked.resolve(undefined));
   socket.once('close', () => asked.resolve(undefined));
-  const question = await asked.promise;
+  const whole = await asked.promise;
   socket.off('data', hear);
   mine.close();
-  return question;
+  return whole;
 }
 
-type Question = Extract<ReturnType<typeof readQuestion>, { readonly kind: 'question' }>['question'];
+type Whole = Exclude<ReadRequest, { readonly kind: 'more' | 'refused' }>;
 
 async function listen(server: Server): Promise<AddressInfo> {
   try {

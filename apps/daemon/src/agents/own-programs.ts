@@ -2,6 +2,8 @@ import { existsSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { programRoot } from '@palyra/gateway';
+import { findHook } from '@palyra/sandbox';
+import type { CollectPlaces } from './collect-command.ts';
 
 /** Palyra's own programs, as somebody in a box finds them. */
 export interface OwnPrograms {
@@ -34,16 +36,17 @@ export function ownPrograms(): OwnPrograms | undefined {
 
 /**
  * How an agent's shell starts a `palyra`: ours on the Node that this process has, for its first line would look for one on the
- * PATH, which may be an old one, and that one would start ours. Somebody else's as it is.
+ * PATH, which may be an old one, and that one would start ours; and with ours the hook that is beside it. Somebody else's as it is.
  */
-export function startOf(palyra: string): readonly string[] {
-  ours ??= { palyra: ownPrograms()?.palyra };
-  if (palyra !== ours.palyra) return [palyra];
-  return [process.execPath, ...process.execArgv.filter((flag) => flag.startsWith('--conditions=')), palyra];
+export function startOf(palyra: string): Pick<CollectPlaces, 'start' | 'collector'> {
+  ours ??= { palyra: ownPrograms()?.palyra, collector: findHook() };
+  if (palyra !== ours.palyra) return { start: [palyra] };
+  const conditions = process.execArgv.filter((flag) => flag.startsWith('--conditions='));
+  return { start: [process.execPath, ...conditions, palyra], collector: ours.collector };
 }
 
 /** Looked for once: a process does not move. */
-let ours: { readonly palyra: string | undefined } | undefined;
+let ours: { readonly palyra: string | undefined; readonly collector: string | undefined } | undefined;
 
 /** In every box. */
 function isSystems(path: string): boolean {

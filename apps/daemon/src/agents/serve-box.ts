@@ -44,6 +44,8 @@ export function serveBox(parts: BoxParts, deps: ServeBoxDeps): OpenDoor {
     register: (router) => registerBoxServices(router, own),
     limits: config.limits,
     logger,
+    clock,
+    stopping,
     stopped,
   });
 }

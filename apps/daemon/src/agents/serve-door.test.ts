@@ -1,9 +1,13 @@
+import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { duplexPair } from 'node:stream';
 import { parseConfig } from '@palyra/config';
+import type { Caller, ToolCallResult } from '@palyra/gateway';
 import { createCaptureLogger } from '@palyra/testkit';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { openDoor } from './serve-door.ts';
+import { COLLECT_MAGIC } from './collect-frames.ts';
+import { createOutputChannel } from './output-channel.ts';
+import { type DoorDeps, openDoor } from './serve-door.ts';
 
 /** The beginning of every HTTP/2 connection, and empty settings. */
 const HELLO = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
@@ -16,9 +20,19 @@ afterAll(() => {
   vi.useRealTimers();
 });
 
-function doorOf() {
+const NOBODY: DoorDeps['sessions'] = {
+  answer: () => Promise.reject(new Error('nobody asks')),
+  caller: () => Promise.reject(new Error('nobody comes')),
+  collect: () => {
+    throw new Error('nobody comes');
+  },
+};
+
+function doorOf(sessions = NOBODY) {
   return openDoor({
-    sessions: { answer: () => Promise.reject(new Error('nobody asks')) },
+    sessions,
+    clock: { sleep: () => new Promise(() => undefined) },
+    stopping: new AbortController().signal,
     gate: () => Promise.reject(new Error('nobody calls')),
     interceptors: [],
     register: () => undefined,
@@ -56,6 +70,33 @@ test('SECURITY: T-39 — who connects from a box and says nothing is not waited 
   vi.advanceTimersByTime(10_000);
   await gone;
   expect(outside.destroyed).toBe(true);
+  close();
+});
+
+test('whoever comes from a box for a command is told of it, and ends it by half hanging up', async () => {
+  const output = createOutputChannel();
+  const result = Promise.withResolvers<ToolCallResult>();
+  const cancel = () => {
+    output.close();
+    const outcome = { kind: 'cancelled', code: 'tool.cancelled', message: 'It was cancelled.' };
+    result.resolve({ decision: { kind: 'allow' }, outcome } as ToolCallResult);
+  };
+  const command = { credential: 'wrap_a', output, result: result.promise, cancel };
+  const collect = vi.fn<DoorDeps['sessions']['collect']>(() => command);
+  const { door, close } = doorOf({ ...NOBODY, caller: async () => ({ credential: 'wrap_a' }) as Caller, collect });
+  const [inside, outside] = duplexPair();
+  door(outside);
+  const id = '01M7K48D0SBA2350575B6HPHYE';
+  const body = Buffer.concat([COLLECT_MAGIC, Buffer.alloc(32, 1), Buffer.of(0, id.length), Buffer.from(id)]);
+  const mac = createHmac('sha256', Buffer.alloc(32)).update('palyra.hook.collect\0').update(body).digest();
+  for (const byte of Buffer.concat([body, mac])) inside.write(Buffer.of(byte));
+  void output.push({ stream: 'stdout', bytes: new Uint8Array([111, 117, 116]) });
+  const [told] = (await once(inside, 'data')) as [Buffer];
+  expect(told.subarray(0, 8).toString('latin1')).toBe('\x01\0\0\0\x03out');
+  expect(collect.mock.calls).toEqual([[id, 'wrap_a']]);
+  inside.end();
+  const [end] = (await once(inside, 'data')) as [Buffer];
+  expect(end.subarray(5, -32).toString('latin1')).toBe('\xf9error[tool.cancelled]: It was cancelled.\n');
   close();
 });
 

@@ -2,7 +2,7 @@ import { createServer, type Http2Server, type ServerHttp2Session } from 'node:ht
 import type { Duplex } from 'node:stream';
 import { type ConnectRouter, createConnectRouter } from '@connectrpc/connect';
 import type { Config } from '@palyra/config';
-import type { Logger } from '@palyra/primitives';
+import type { Clock, Logger } from '@palyra/primitives';
 import type { createRequestGate } from '../interceptors/request-gate.ts';
 import { answer } from '../listeners/answer.ts';
 import { handleConnect } from '../listeners/handle-connect.ts';
@@ -10,19 +10,22 @@ import { keepSessionsHonest } from '../listeners/keep-sessions-honest.ts';
 import type { ApiDeps } from '../listeners/serve-api.ts';
 import { createRequestValues } from '../wire/request-values.ts';
 import type { AgentSessions } from './agent-sessions.ts';
+import { COLLECT_MAGIC } from './collect-frames.ts';
 import { HOOK_KEY_BYTES, HOOK_MAGIC, hookKeyOf } from './hook-frames.ts';
 import { answerHook } from './hook-listener.ts';
 import { countUnproven } from './unproven-bytes.ts';
 import type { Door } from './wrapped-sessions.ts';
 
 export interface DoorDeps {
-  readonly sessions: Pick<AgentSessions, 'answer'>;
+  readonly sessions: Pick<AgentSessions, 'answer' | 'caller' | 'collect'>;
   readonly gate: ReturnType<typeof createRequestGate>;
   readonly interceptors: ApiDeps['interceptors'];
   register(router: ConnectRouter): void;
   readonly limits: Config['limits'];
   readonly logger: Logger;
-  /** Aborted when palyrad ends. */
+  readonly clock: Pick<Clock, 'sleep'>;
+  /** Aborted when palyrad begins to end, and when it has. */
+  readonly stopping: AbortSignal;
   readonly stopped: AbortSignal;
 }
 
@@ -37,6 +40,8 @@ export interface OpenDoor {
  * So there is no key to keep, and the hook's frames are signed with none.
  */
 const NO_KEY = hookKeyOf(Buffer.alloc(HOOK_KEY_BYTES));
+/** The hook's words, and those of whoever comes for a command. What begins otherwise is the API's. */
+const MAGICS = [HOOK_MAGIC, COLLECT_MAGIC];
 const HEADER_BYTES = 16 * 1024;
 const FIRST_WORD_MS = 10_000;
 const MOST_UNPROVEN = 64 * 1024 * 1024;
@@ -51,7 +56,7 @@ export function openDoor(deps: DoorDeps): OpenDoor {
     const first = await firstBytes(connection);
     if (first === undefined) return void connection.destroy();
     connection.unshift(first);
-    if (first.subarray(0, HOOK_MAGIC.length).equals(HOOK_MAGIC)) {
+    if (MAGICS.some((magic) => first.subarray(0, magic.length).equals(magic))) {
       await answerHook(connection, { key: NO_KEY, unproven }, deps);
     } else server.emit('connection', connection);
   };
@@ -128,8 +133,10 @@ function firstBytes(connection: Duplex): Promise<Buffer | undefined> {
       for (let bytes = connection.read() as Buffer | null; bytes !== null; bytes = connection.read() as Buffer | null) {
         held = Buffer.concat([held, bytes]);
       }
-      const isDecided = held.length >= HOOK_MAGIC.length || !HOOK_MAGIC.subarray(0, held.length).equals(held);
-      if (held.length > 0 && isDecided) settle(held);
+      const isUndecided = MAGICS.some(
+        (magic) => held.length < magic.length && magic.subarray(0, held.length).equals(held),
+      );
+      if (held.length > 0 && !isUndecided) settle(held);
     };
     const gone = () => settle(undefined);
     connection.on('readable', look);

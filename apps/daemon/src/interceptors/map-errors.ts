@@ -25,14 +25,20 @@ export function toConnectError(thrown: unknown, logger: Pick<Logger, 'error'>): 
   // The caller hung up, or its time was over: nobody is there to be told.
   if (Object(thrown).name === 'AbortError' || isHangUp(thrown))
     return new ConnectError('The call was given up.', Code.Canceled);
-  const error = thrown instanceof AppError ? thrown : fault(thrown);
+  const error = tellableError(thrown, logger);
   const code = connectCodeOf(error.code);
-  if (code === Code.Internal) logger.error({ error: thrown }, 'A call of the API failed.');
   const detail = { code: error.code, message: error.message, fix: error.fix ?? '' };
   const connectError = new ConnectError(error.message, code, undefined, [{ desc: ErrorDetailSchema, value: detail }]);
   // For logs and metrics, which see the error on its way out; it is not sent.
   connectError.cause = error;
   return connectError;
+}
+
+/** What a caller may hear of it; the log hears the rest. */
+export function tellableError(thrown: unknown, logger: Pick<Logger, 'error'>): AppError {
+  const error = thrown instanceof AppError ? thrown : fault(thrown);
+  if (connectCodeOf(error.code) === Code.Internal) logger.error({ error: thrown }, 'A call of the API failed.');
+  return error;
 }
 
 /** What Node says of a request whose sender is gone before its end. Of a connection that is ours it says it in other words. */

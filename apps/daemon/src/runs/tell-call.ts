@@ -20,6 +20,11 @@ export interface TellCallDeps {
 const PLACES_OF_A_CALL = 2;
 /** Fits the smallest message that can be configured. */
 const MOST_IN_A_PIECE = 32 * 1024;
+/**
+ * Told without a pause, or what the tool puts out meanwhile stands in the middle of it: a command in a box has several such on
+ * their way, and none is longer than this.
+ */
+const MOST_AT_ONCE = 8 * MOST_IN_A_PIECE;
 
 /** Makes a call, and tells all of it as it happens. Resolves and throws as the gateway's `call` does. */
 export async function tellCall(
@@ -79,8 +84,9 @@ export async function tellCall(
           const piece = new Uint8Array(bytes.subarray(from, from + MOST_IN_A_PIECE));
           tell({ kind: 'output', stream, bytes: piece, offset: offsets[stream] });
           offsets[stream] += piece.length;
-          await readers.caughtUp(signal);
+          if ((from + MOST_IN_A_PIECE) % MOST_AT_ONCE === 0) await readers.caughtUp(signal);
         }
+        await readers.caughtUp(signal);
       },
       tellAt() {
         place = ring.hold(PLACES_OF_A_CALL);

@@ -85,6 +85,42 @@ bool read_answer(const uint8_t *bytes, size_t length, const struct question *que
          left == 0;
 }
 
+size_t write_collection(const struct collection *collection, const struct place *place, uint8_t bytes[COLLECTION_BYTES]) {
+  size_t call = strlen(collection->call);
+  if (call == 0 || call > MOST_CALL) return 0;
+  uint16_t call_length = htons((uint16_t)call);
+  uint8_t *at = put(bytes, "PLC1", 4);
+  at = put(at, collection->nonce, NONCE_BYTES);
+  at = put(at, &call_length, 2);
+  at = put(at, collection->call, call);
+  struct hmac mac;
+  hmac_begin(&mac, place->key, "palyra.hook.collect");
+  hmac_add(&mac, bytes, (size_t)(at - bytes));
+  hmac_end(&mac, at);
+  return (size_t)(at - bytes) + SHA256_BYTES;
+}
+
+size_t told_length(const uint8_t head[TOLD_HEAD]) {
+  bool is_known = head[0] >= TOLD_STDOUT && head[0] <= TOLD_END;
+  return is_known ? length_at(head, 1) : MOST_TOLD + 1;
+}
+
+// SECURITY: T-58 — with its place among all that were told: none is left out, repeated or put before another.
+bool is_told(const uint8_t *bytes, size_t payload_length, struct collection *collection, const struct place *place) {
+  uint8_t nth[8];
+  for (int i = 0; i < 8; i++) nth[i] = (uint8_t)(collection->told >> (56 - 8 * i));
+  uint8_t expected[SHA256_BYTES];
+  struct hmac mac;
+  hmac_begin(&mac, place->key, "palyra.hook.told");
+  hmac_add(&mac, collection->nonce, NONCE_BYTES);
+  hmac_add(&mac, nth, sizeof nth);
+  hmac_add(&mac, bytes, TOLD_HEAD + payload_length);
+  hmac_end(&mac, expected);
+  if (!equal(expected, bytes + TOLD_HEAD + payload_length)) return false;
+  collection->told++;
+  return true;
+}
+
 static int nibble(char digit) {
   if (digit >= '0' && digit <= '9') return digit - '0';
   if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;

@@ -46,6 +46,30 @@ size_t answer_length(const uint8_t *bytes, size_t length);
 bool read_answer(const uint8_t *bytes, size_t length, const struct question *question, const struct place *place,
                  struct answer *answer);
 
+/* Who comes for a command that was decided: the id of it and nothing else. */
+struct collection {
+  const char *call;
+  uint8_t nonce[NONCE_BYTES];
+  /* How many frames were told so far, each of which counts in the signature of the next. */
+  uint64_t told;
+};
+
+#define MOST_CALL 64
+#define MOST_TOLD (64u * 1024)
+#define TOLD_HEAD (1 + 4)
+#define COLLECTION_BYTES (4 + NONCE_BYTES + 2 + MOST_CALL + SHA256_BYTES)
+
+enum told_kind { TOLD_STDOUT = 1, TOLD_STDERR = 2, TOLD_END = 3 };
+
+/* How many bytes were written; 0 when it does not fit. apps/daemon/src/agents/collect-frames.ts has the same. */
+size_t write_collection(const struct collection *collection, const struct place *place, uint8_t bytes[COLLECTION_BYTES]);
+
+/* How long the payload is that this head begins; more than MOST_TOLD when it is none of ours. Nothing is proven by it. */
+size_t told_length(const uint8_t head[TOLD_HEAD]);
+
+/* Whether these bytes, a head, its payload and a signature, are the next that palyrad tells this collection. */
+bool is_told(const uint8_t *bytes, size_t payload_length, struct collection *collection, const struct place *place);
+
 /* `127.0.0.1 PORT\nKEY\n`, exactly. */
 bool read_place(const char *text, size_t length, struct place *place);
 

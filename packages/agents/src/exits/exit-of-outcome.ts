@@ -1,13 +1,15 @@
 import { constants } from 'node:os';
-import { EXIT_CODES, type ExitCode } from '../exit-codes.ts';
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 
-/** As much of an outcome as decides what a script sees. */
+/** As much of a call as decides what a script sees and a person reads. */
 export interface EndedCall {
   readonly decision: { readonly kind: 'allow' | 'ask' | 'deny' };
   readonly approval?: { readonly outcome: string } | undefined;
   readonly outcome: {
     readonly kind: string;
     readonly code?: string | undefined;
+    readonly message?: string | undefined;
+    readonly fix?: string | undefined;
     readonly exit_code?: number | undefined;
     readonly signal?: string | undefined;
   };
