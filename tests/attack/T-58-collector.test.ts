@@ -120,6 +120,21 @@ test('nobody is there, and the file that leads to palyrad is missing or open to 
   expect(await run(collector(home.path))).toMatchObject({ code: LOST, stdout: '' });
 });
 
+test('somebody at the port who says nothing: one signal, and it is gone for all that', async () => {
+  const asked = Promise.withResolvers<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => socket.once('data', () => asked.resolve(socket)));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  await using home = await homeFor((server.address() as AddressInfo).port);
+  const [hook, ...rest] = collector(home.path);
+  const child = spawn(hook, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = endOf(child);
+  const socket = await asked.promise;
+  child.kill('SIGTERM');
+  expect(await ended).toMatchObject({ code: 128 + 15, stdout: '' });
+  socket.destroy();
+  server.close();
+});
+
 test('SECURITY: T-03 — it takes an id, once, and nothing that would change the command', async () => {
   await using home = await homeFor(1);
   const [hook, exec, ...place] = collector(home.path);

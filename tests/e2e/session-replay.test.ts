@@ -104,7 +104,9 @@ describe('a hooked session on the command line', () => {
   });
 
   test('log has the calls of the run, its own tools and those in the box', () => {
-    expect(commandLine.log.out).toMatch(/ask +refused .*agent\.write +claude-code Write \/.*\/ci\.yml/);
+    expect(commandLine.log.out).toMatch(
+      /ask, denied by user:\S+ +refused .*agent\.write +claude-code Write \/.*\/ci\.yml/,
+    );
     expect(commandLine.log.out).toMatch(/allow +completed .*palyra\.process\.run/);
   });
 

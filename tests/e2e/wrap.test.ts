@@ -137,6 +137,22 @@ describe('a wrapped agent', () => {
     expect(await here.palyra(['wrap', '--profile', 'vscode', '--', 'sh'])).toMatchObject({ exit: 242 });
     expect(await here.palyra(['wrap'])).toMatchObject({ exit: 242 });
   });
+
+  test('that was allowed a command and never came for it ends the session when it ends', async () => {
+    const asking = [
+      `import { spawnSync } from 'node:child_process';`,
+      `import { readFileSync } from 'node:fs';`,
+      `const { hooks } = JSON.parse(readFileSync('/etc/claude-code/managed-settings.json', 'utf8'));`,
+      `const event = { hook_event_name: 'PreToolUse', session_id: 's', cwd: process.cwd(), tool_name: 'Bash' };`,
+      `const input = JSON.stringify({ ...event, tool_input: { command: 'true' } });`,
+      `const { status } = spawnSync('sh', ['-c', hooks.PreToolUse[0].hooks[0].command], { input });`,
+      `process.exit(status === 0 ? 6 : 1);`,
+    ];
+    writeFileSync(join(here.workspace, 'asking.mjs'), asking.join('\n'));
+    const ended = await here.palyra(['wrap', '--profile', 'claude-code', '--', 'node', 'asking.mjs']);
+    expect(ended).toMatchObject({ exit: 6 });
+    expect(ended.err).toContain('journal    verified');
+  });
 });
 
 test(

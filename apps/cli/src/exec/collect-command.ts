@@ -27,15 +27,21 @@ export async function collectCommand(
   const cancelled = new AbortController();
   // The agent wants it to end; palyrad ends it, with all that it started.
   const taken = context.takeSignals(() => cancelled.abort());
+  let isHeard = false;
   try {
     const result = await withListeningDaemon(context, 'agent', ({ client }) =>
       client.collect(callId, {
         signal: cancelled.signal,
         async onOutput({ stream, data }) {
+          isHeard = true;
           if (!context.asJson) await writeOutput(stream === 'stdout' ? stdout : stderr, data);
         },
       }),
-    ).catch(sayWhatKeepsItAway);
+    ).catch((error: unknown) => {
+      // What was heard of has begun, and what somebody cancelled was not kept away.
+      if (isHeard || cancelled.signal.aborted) throw error;
+      return sayWhatKeepsItAway(error);
+    });
     return {
       json: result,
       render: () => '',

@@ -27,7 +27,7 @@ export interface AgentSessions {
   caller(): Promise<Caller>;
   /** Comes for a command that was permitted. Throws `gateway.call_not_found`. */
   collect(callId: string, credential: string): HeldCommand;
-  /** The agents are gone: what they have not reported by now nobody will. Their runs are ended by whoever began them. */
+  /** The agents are gone: what they have not reported or come for by now nobody will. Their runs are ended by whoever began them. */
   close(): void;
 }
 
@@ -163,7 +163,10 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
     },
     caller: () => deps.caller(),
     collect: (callId, credential) => held.collect(callId, credential),
-    close: () => sessions.close(),
+    close() {
+      sessions.close();
+      held.close();
+    },
   };
 }
 

@@ -17,20 +17,23 @@ export interface HeldCommands {
   hold(callId: string, command: HeldCommand, signal: AbortSignal): Promise<boolean>;
   /** Throws `gateway.call_not_found`, also for another credential's. */
   collect(callId: string, credential: string): HeldCommand;
+  /** Nobody comes for any of them any more, nor for later ones. */
+  close(): void;
 }
 
 /** The agent's own program may ask its user before it runs what it was given. */
 const PATIENCE_MS = 10 * 60_000;
 
 export function createHeldCommands({ clock }: { readonly clock: Clock }): HeldCommands {
-  const held = new Map<string, { readonly command: HeldCommand; come(): void }>();
+  const held = new Map<string, { readonly command: HeldCommand; come(): void; giveUp(): void }>();
+  let isClosed = false;
   return {
     async hold(callId, command, signal) {
-      if (signal.aborted) return false;
+      if (signal.aborted || isClosed) return false;
       const over = new AbortController();
       const came = Promise.withResolvers<boolean>();
-      held.set(callId, { command, come: () => came.resolve(true) });
       const giveUp = () => came.resolve(false);
+      held.set(callId, { command, come: () => came.resolve(true), giveUp });
       signal.addEventListener('abort', giveUp, { once: true });
       clock.sleep(PATIENCE_MS, over.signal).then(giveUp, () => undefined);
       try {
@@ -53,6 +56,10 @@ export function createHeldCommands({ clock }: { readonly clock: Clock }): HeldCo
       held.delete(callId);
       found.come();
       return found.command;
+    },
+    close() {
+      isClosed = true;
+      for (const { giveUp } of held.values()) giveUp();
     },
   };
 }

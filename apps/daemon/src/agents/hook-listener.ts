@@ -88,32 +88,37 @@ export interface Proof {
   readonly unproven: UnprovenBytes;
   /** It asks nothing: it has come for a command. */
   collects?(): void;
+  /** What somebody else has taken from the connection already. */
+  readonly heard?: Buffer;
 }
 
 /** One question of a hook, or one command that somebody comes for, on a connection of its own. */
 export async function answerHook(
   socket: Duplex,
-  { key, unproven, collects }: Proof,
+  { collects, ...proof }: Proof,
   deps: Omit<HookListenerDeps, 'home' | 'random'>,
 ): Promise<void> {
   const late = setTimeout(() => socket.destroy(), QUESTION_MS);
   late.unref();
   const gone = new AbortController();
+  // With a word of its own: else an error is made for each, which costs more than the rest of this.
+  const leave = () => gone.abort('gone');
   socket.once('close', () => {
     clearTimeout(late);
-    // With a word of its own: else an error is made for each, which costs more than the rest of this.
-    gone.abort('gone');
+    leave();
   });
-  const read = await readWhole(socket, key, unproven);
+  // Its end is the end of the agent's patience. From the beginning: it may come right behind the last byte, or have come.
+  socket.once('end', leave);
+  if (socket.readableEnded) leave();
+  const read = await readWhole(socket, proof);
   clearTimeout(late);
   if (read === undefined) {
     deps.logger.warn({}, 'Somebody who is no hook of this home was hung up on.');
     socket.destroy();
     return;
   }
-  // All has been said; from here on its end is the end of the agent's patience.
-  socket.once('end', () => gone.abort('gone'));
   socket.resume();
+  const { key } = proof;
   if (read.kind === 'collection') {
     collects?.();
     return tellCollector(read.collection, { socket, key, unwanted: gone.signal }, deps);
@@ -123,7 +128,7 @@ export async function answerHook(
   socket.end(writeAnswer(reply, question.nonce, key));
 }
 
-async function readWhole(socket: Duplex, key: HookKey, unproven: UnprovenBytes): Promise<Whole | undefined> {
+async function readWhole(socket: Duplex, { key, unproven, heard }: Proof): Promise<Whole | undefined> {
   const held = holdRequest(key);
   const asked = Promise.withResolvers<Whole | undefined>();
   const mine = unproven.open();
@@ -134,6 +139,8 @@ async function readWhole(socket: Duplex, key: HookKey, unproven: UnprovenBytes):
     asked.resolve(read.kind === 'refused' ? undefined : read);
   };
   if (!mine.take(0)) asked.resolve(undefined);
+  if (heard !== undefined) hear(heard);
+  if (socket.readableEnded) asked.resolve(undefined);
   socket.on('data', hear);
   socket.once('end', () => asked.resolve(undefined));
   socket.once('close', () => asked.resolve(undefined));

@@ -73,7 +73,11 @@ test('SECURITY: T-39 — who connects from a box and says nothing is not waited 
   close();
 });
 
-test('whoever comes from a box for a command is told of it, and ends it by half hanging up', async () => {
+const ID = '01M7K48D0SBA2350575B6HPHYE';
+const CANCELLED = '\xf9error[tool.cancelled]: It was cancelled.\n';
+
+/** The request for one command, which is cancelled as a real one is, and the ends of a connection to it. */
+function collectingDoor() {
   const output = createOutputChannel();
   const result = Promise.withResolvers<ToolCallResult>();
   const cancel = () => {
@@ -85,18 +89,36 @@ test('whoever comes from a box for a command is told of it, and ends it by half 
   const collect = vi.fn<DoorDeps['sessions']['collect']>(() => command);
   const { door, close } = doorOf({ ...NOBODY, caller: async () => ({ credential: 'wrap_a' }) as Caller, collect });
   const [inside, outside] = duplexPair();
-  door(outside);
-  const id = '01M7K48D0SBA2350575B6HPHYE';
-  const body = Buffer.concat([COLLECT_MAGIC, Buffer.alloc(32, 1), Buffer.of(0, id.length), Buffer.from(id)]);
+  const body = Buffer.concat([COLLECT_MAGIC, Buffer.alloc(32, 1), Buffer.of(0, ID.length), Buffer.from(ID)]);
   const mac = createHmac('sha256', Buffer.alloc(32)).update('palyra.hook.collect\0').update(body).digest();
-  for (const byte of Buffer.concat([body, mac])) inside.write(Buffer.of(byte));
+  return { request: Buffer.concat([body, mac]), output, collect, inside, come: () => door(outside), close };
+}
+
+test.each<[string, (act: () => void) => void]>([
+  ['in the same moment', (act) => act()],
+  ['a tick later', (act) => process.nextTick(act)],
+  ['a turn later', (act) => void setImmediate(act)],
+])('who half hangs up %s does not want the command, and is told that it ended', async (_when, later) => {
+  const { request, inside, come, close } = collectingDoor();
+  inside.write(request);
+  later(() => inside.end());
+  come();
+  const [end] = (await once(inside, 'data')) as [Buffer];
+  expect(end.subarray(5, -32).toString('latin1')).toBe(CANCELLED);
+  close();
+});
+
+test('whoever comes from a box for a command is told of it, and ends it by half hanging up', async () => {
+  const { request, output, collect, inside, come, close } = collectingDoor();
+  come();
+  for (const byte of request) inside.write(Buffer.of(byte));
   void output.push({ stream: 'stdout', bytes: new Uint8Array([111, 117, 116]) });
   const [told] = (await once(inside, 'data')) as [Buffer];
   expect(told.subarray(0, 8).toString('latin1')).toBe('\x01\0\0\0\x03out');
-  expect(collect.mock.calls).toEqual([[id, 'wrap_a']]);
+  expect(collect.mock.calls).toEqual([[ID, 'wrap_a']]);
   inside.end();
   const [end] = (await once(inside, 'data')) as [Buffer];
-  expect(end.subarray(5, -32).toString('latin1')).toBe('\xf9error[tool.cancelled]: It was cancelled.\n');
+  expect(end.subarray(5, -32).toString('latin1')).toBe(CANCELLED);
   close();
 });
 

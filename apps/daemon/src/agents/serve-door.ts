@@ -55,10 +55,13 @@ export function openDoor(deps: DoorDeps): OpenDoor {
   const take = async (connection: Duplex): Promise<void> => {
     const first = await firstBytes(connection);
     if (first === undefined) return void connection.destroy();
-    connection.unshift(first);
     if (MAGICS.some((magic) => first.subarray(0, magic.length).equals(magic))) {
-      await answerHook(connection, { key: NO_KEY, unproven }, deps);
-    } else server.emit('connection', connection);
+      // Not given back to the connection: behind its end that takes nothing.
+      await answerHook(connection, { key: NO_KEY, unproven, heard: first }, deps);
+      return;
+    }
+    connection.unshift(first);
+    server.emit('connection', connection);
   };
   return {
     door(connection) {

@@ -19,7 +19,7 @@
 
 #include "reach.h"
 
-/* 240 and those of palyra (packages/agents/src/exits): no command ends with them. */
+/* 240 and those of palyra (packages/agents/src/exits): programs seldom end with them. */
 enum { EXIT_INTERNAL = 241, EXIT_USAGE = 242, EXIT_UNREACHABLE = 244 };
 
 static int say(int exit_code, const char *code, const char *message, const char *fix) {
@@ -73,23 +73,41 @@ static bool fill_streams(void) {
 
 static volatile sig_atomic_t connection = -1;
 static volatile sig_atomic_t is_ending;
+static volatile sig_atomic_t ended_by;
+
+/* palyrad needs a fraction of it to end a command. Whoever does not read, or has palyrad's port, holds us no longer. */
+#define ENDING_SECONDS 10
 
 /* palyrad hears that nobody wants the command any more, and ends it with all that it started. */
 static void give_up(void) {
   is_ending = 1;
   shutdown(connection, SHUT_WR);
+  alarm(ENDING_SECONDS);
+}
+
+static void on_late(int number) {
+  (void)number;
+  _exit(ended_by == 0 ? EXIT_UNREACHABLE : 128 + ended_by);
 }
 
 /* The first one ends the command, and is waited for; who does not want to wait says it again. */
 static void on_signal(int number) {
   int kept = errno;
   if (is_ending) _exit(128 + number);
+  ended_by = number;
   give_up();
   errno = kept;
 }
 
 /* Not those that are ignored: whoever started us wants the command to outlive them (nohup). */
 static void take_signals(void) {
+  struct sigaction late = { .sa_handler = on_late };
+  sigaction(SIGALRM, &late, NULL);
+  sigset_t waking;
+  sigemptyset(&waking);
+  sigaddset(&waking, SIGALRM);
+  // Whoever started us may have blocked it.
+  sigprocmask(SIG_UNBLOCK, &waking, NULL);
   static const int ENDING[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
   for (size_t i = 0; i < sizeof ENDING / sizeof *ENDING; i++) {
     struct sigaction now;
@@ -162,6 +180,10 @@ static int follow(int fd, struct collection *collection, const struct place *pla
     if (frame[0] == TOLD_END) return end_with(&outlet, payload, length);
     pass_on(&outlet, frame[0] == TOLD_STDERR ? STDERR_FILENO : STDOUT_FILENO, payload, length);
   }
+  if (collection->told == 0)
+    return say(EXIT_UNREACHABLE, "client.unreachable",
+               "palyrad hung up before it said anything of the command, which may not have begun.",
+               "Run it again: a command that has begun does not begin twice.");
   return lost("palyrad hung up before it said how the command ended.");
 }
 
