@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "late.h"
 #include "reach.h"
 
 /* 240 and those of palyra (packages/agents/src/exits): programs seldom end with them. */
@@ -101,13 +102,7 @@ static void on_signal(int number) {
 
 /* Not those that are ignored: whoever started us wants the command to outlive them (nohup). */
 static void take_signals(void) {
-  struct sigaction late = { .sa_handler = on_late };
-  sigaction(SIGALRM, &late, NULL);
-  sigset_t waking;
-  sigemptyset(&waking);
-  sigaddset(&waking, SIGALRM);
-  // Whoever started us may have blocked it.
-  sigprocmask(SIG_UNBLOCK, &waking, NULL);
+  when_late(on_late);
   static const int ENDING[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
   for (size_t i = 0; i < sizeof ENDING / sizeof *ENDING; i++) {
     struct sigaction now;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "collect.h"
+#include "late.h"
 #include "reach.h"
 
 #define BLOCKED 2
@@ -124,13 +125,7 @@ int main(int argc, char **argv) {
   require_streams();
   struct options options = read_options(argc, argv);
   // Before the agent's own patience ends: agents let a tool run whose hook they gave up on.
-  struct sigaction late = { .sa_handler = on_late };
-  sigaction(SIGALRM, &late, NULL);
-  sigset_t waking;
-  sigemptyset(&waking);
-  sigaddset(&waking, SIGALRM);
-  // Whoever started it may have blocked it.
-  sigprocmask(SIG_UNBLOCK, &waking, NULL);
+  when_late(on_late);
   signal(SIGPIPE, SIG_IGN);
   alarm((unsigned)options.patience);
 
