@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { compilePolicySet, renderCheckedPresets } from '@palyra/policy';
+import { compilePolicySet, renderCheckedPresets, renderKnownForms } from '@palyra/policy';
 import { renderAgentsReference } from './agents-reference.ts';
 import { renderApiReference } from './api-reference.ts';
 import { renderCliReference } from './cli-reference.ts';
@@ -9,9 +9,10 @@ import { renderErrorsReference } from './errors-reference.ts';
 import { renderJournalReference } from './journal-reference.ts';
 import { renderSandboxReference } from './sandbox-reference.ts';
 
-/** Every generated page, by its path in the repository; and our presets as they were checked, for their starts. */
+/** Every generated page, by its path in the repository; and our presets as they were checked and read, for their starts. */
 export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   'packages/policy/policies/checked-presets.json': () => renderCheckedPresets(compilePolicySet),
+  'packages/policy/policies/known-forms.json': renderKnownForms,
   'docs/reference/agents.md': renderAgentsReference,
   'docs/reference/api.md': renderApiReference,
   'docs/reference/cli.md': renderCliReference,

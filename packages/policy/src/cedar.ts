@@ -1,5 +1,6 @@
 import * as wasm from '@cedar-policy/cedar-wasm/nodejs';
 import { exactValue } from './exact-value.ts';
+import { knownPolicy, knownSchema } from './known-forms.ts';
 import { policyStatements } from './policy-statements.ts';
 import { positionAtByte, type SourcePosition, START_OF_TEXT } from './source-position.ts';
 
@@ -131,8 +132,15 @@ export function splitPolicies(source: string): SplitAnswer {
   });
 }
 
-/** One policy as JSON; a template is a failure. */
-export function policyToJson(text: string): CedarFailure | { readonly kind: 'parsed'; readonly json: PolicyJson } {
+/** One policy as JSON; a template is a failure. Of our own it is known. */
+export function policyToJson(text: string): ParsedPolicy {
+  const json = knownPolicy(text);
+  return json === undefined ? parsePolicy(text) : { kind: 'parsed', json };
+}
+
+export type ParsedPolicy = CedarFailure | { readonly kind: 'parsed'; readonly json: PolicyJson };
+
+export function parsePolicy(text: string): ParsedPolicy {
   return guarded(() => {
     const answer = wasm.policyToJson(text);
     return answer.type === 'failure' ? failed(answer.errors, text) : { kind: 'parsed', json: answer.json };
@@ -147,8 +155,13 @@ export function policyToText(json: unknown): CedarFailure | { readonly kind: 'wr
   });
 }
 
-/** The schema with every name resolved: common types, entity types and the parents of actions in full. */
+/** The schema with every name resolved: common types, entity types and the parents of actions in full. Our own is known. */
 export function readSchema(schema: SchemaSource): SchemaAnswer {
+  const json = typeof schema === 'string' ? knownSchema(schema) : undefined;
+  return json === undefined ? parseSchema(schema) : { kind: 'parsed', json };
+}
+
+export function parseSchema(schema: SchemaSource): SchemaAnswer {
   return guarded(() => {
     const source = typeof schema === 'string' ? { type: 'success' as const, text: schema } : wasm.schemaToText(schema);
     if (source.type === 'failure') return failed(source.errors, '');

@@ -52,6 +52,7 @@ export { type PolicyTestResult, requirePassed, runPolicyTests, type TestDifferen
 export { type PolicyTestFile, PRESET_NAMES, presetFiles, presetTests } from './presets.ts';
 export { type PreviewInput, previewRule } from './preview-rule.ts';
 export { type PolicyDirectory, type ReadOptions, readPolicyDirectory } from './read-policy-directory.ts';
+export { renderKnownForms } from './render-known-forms.ts';
 export type { CallFacts, PolicyEvaluationConfig, PolicyRequest, PolicyRequestContext } from './request.ts';
 export { addRule, addRuleTest, type RuleBlock, removeRule, rulesIn } from './rule-blocks.ts';
 export { EVERYTHING_LISTED } from './test-request.ts';
