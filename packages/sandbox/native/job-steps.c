@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include "listener.h"
 #include "outside-facts.h"
 #include "pass-signal.h"
+#include "put-away.h"
 #include "texts.h"
 #include "word.h"
 
@@ -37,7 +37,7 @@ static const char *begin(struct job *job) {
 }
 
 void on_start(uint32_t id, const uint8_t *payload, size_t length) {
-  struct job *job = free_place();
+  struct job *job = place_for_one();
   const char *fault = parse_request(payload, length, &request);
   if (fault == NULL && job == NULL) fault = "Too many commands are running.";
   if (fault == NULL && find_job(id) != NULL) fault = "There is a job of this number.";
@@ -226,17 +226,15 @@ void tell_end(struct job *job) {
     send_frame(FRAME_ENDED, job->id, ended.bytes, ended.length);
     release(&ended);
   }
-  /* Everything that it started is dead and reaped. Its keeper has no more to do than to end, its cgroups are empty, and what we
-   * hold of its mounts is seen by nobody: that is put away when it was told. Should palyrad be gone, the loop sees it next. */
-  (void)flush_frames();
-  /* Whoever hears it may have been put behind us on this processor, as somebody whom we are about to wait for. */
-  sched_yield();
-  waitpid(job->fds.keeper, NULL, 0);
-  forget_job(job);
+  job->told_us = now_us();
+  job->phase = JOB_TOLD;
 }
 
 static int is_keeper(pid_t pid) {
   for (struct job *job = next_job(NULL); job != NULL; job = next_job(job)) {
+    if (job->fds.keeper == pid) return 1;
+  }
+  for (struct job *job = next_told(NULL); job != NULL; job = next_told(job)) {
     if (job->fds.keeper == pid) return 1;
   }
   return 0;

@@ -22,7 +22,7 @@ void hear_keeper(struct job *job);
 
 /* Ends one that has had its time. */
 void watch(struct job *job, uint64_t now);
-/* Whether everybody is dead and nothing of what they said is left; then it is told, and the job's place is free. */
+/* Whether everybody is dead and nothing of what they said is left; then it is told, and what is empty can be put away. */
 int has_ended(struct job *job);
 void tell_end(struct job *job);
 

@@ -16,6 +16,7 @@ enum phase {
   JOB_MEASURED,  /* facts are with palyrad */
   JOB_STARTING,  /* the word was given */
   JOB_RUNNING,   /* the tool's own code */
+  JOB_TOLD,      /* its end is with palyrad; to be put away */
 };
 
 struct job {
@@ -40,7 +41,7 @@ struct job {
   struct buffer input; /* not yet written */
   int input_ends;
   uint8_t last_input; /* the newest byte of it */
-  uint64_t started_us, wall_us, wall_deadline_us, idle_us, idle_deadline_us;
+  uint64_t started_us, told_us, wall_us, wall_deadline_us, idle_us, idle_deadline_us;
   uint64_t output_limit, output_bytes;
   enum reason reason;
   int is_killed;

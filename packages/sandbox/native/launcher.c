@@ -13,7 +13,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "become-tool.h"
@@ -27,6 +26,7 @@
 #include "landlock-rules.h"
 #include "open-stage.h"
 #include "pass-handle.h"
+#include "put-away.h"
 #include "stage-root.h"
 #include "texts.h"
 
@@ -126,18 +126,26 @@ static void end_everything(void) {
     /* A tool that waits for its output to be read must not keep its keeper waiting. */
     close_fd(&job->fds.output);
     close_fd(&job->fds.errors);
-    waitpid(job->fds.keeper, NULL, 0);
-    forget_job(job);
+    put_away(job);
   }
+  put_told_away(1);
+}
+
+/* With jobs to put away, a moment: palyrad is about to hear how one ended, and may have the next one. Slept, and not yielded: who
+ * is woken goes to a processor that is free, and who yields stays behind palyrad on its own. */
+static int wait_for_somebody(size_t count) {
+  static const struct timespec moment = {.tv_nsec = PUT_AWAY_NS};
+  if (next_told(NULL) != NULL) return ppoll(polled, count, &moment, NULL);
+  return poll(polled, count, poll_timeout(now_us()));
 }
 
 static void serve(void) {
   static const struct frame_hearer hearer = {.frame = on_frame, .too_long = on_too_long};
   for (;;) {
-    uint64_t now = now_us();
     size_t count = list_polled();
-    int ready = poll(polled, count, poll_timeout(now));
+    int ready = wait_for_somebody(count);
     if (ready < 0 && errno != EINTR) break;
+    put_told_away(ready == 0);
     if (ready > 0) {
       serve_jobs(count);
       if (polled[1].revents != 0) hear_handles(&at_hand.hands);
