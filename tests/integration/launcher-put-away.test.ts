@@ -49,6 +49,7 @@ test('jobs that never stop speaking keep nothing of others that have ended', asy
   await until(() => speakers.every(({ heard }, at) => heard() > (before[at] ?? 0)));
   for (const { stop } of speakers) await stop();
   await until(() => keepersOf(launcher.about.pid) === 0);
+  expect(before.every((heard) => heard > 0)).toBe(true);
 });
 
 test('as many as there are places end and begin without a pause, also with the places of those not yet put away', async () => {
