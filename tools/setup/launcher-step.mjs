@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   existsSync,
@@ -32,9 +33,8 @@ const COMPILER_FLAGS = [
 /** Static: it starts before anything is mounted and runs inside every sandbox, where there may be no libraries. */
 const WITH_LIBRARY = ['-U_FORTIFY_SOURCE', '-D_FORTIFY_SOURCE=2', '-static-pie', '-Wl,-z,relro,-z,now,-z,noexecstack'];
 /**
- * Without a C library, which takes longer to start than everything that this program does. Nobody would relocate it, so it has
- * its addresses from the linker. What its functions are guarded with it takes from the kernel; and a loop that copies must not
- * be compiled into a call of itself.
+ * Without a C library, which takes longer to start than everything that these programs do. What their functions are guarded with
+ * they take from the kernel; and a loop that copies must not be compiled into a call of itself.
  */
 const WITHOUT_LIBRARY = [
   // Some compilers define it unasked, and then want the library's functions that check.
@@ -45,27 +45,47 @@ const WITHOUT_LIBRARY = [
   '-mstack-protector-guard=global',
   '-ffunction-sections',
   '-fdata-sections',
-  '-fno-pie',
-  '-no-pie',
-  '-static',
   '-nostdlib',
   '-Wl,--gc-sections,--build-id=none,-z,noexecstack',
 ];
+/** Nobody would relocate them: with addresses from the linker, or so that there is nothing to relocate, which not every machine can. */
+const AT_KNOWN_ADDRESSES = ['-fno-pie', '-no-pie', '-static'];
+const ANYWHERE = process.arch === 'x64' ? ['-fPIE', '-static-pie', '-fvisibility=hidden'] : AT_KNOWN_ADDRESSES;
+
+const BARE = `${SOURCES}/bare`;
+/** What a hook says that was told nothing. Agents take every other end for a mishap, and go on; so one that does not work is none. */
+const BLOCKED = 2;
 
 /**
  * Each from the C files of one directory, and some of them from a few others: what starts tools, what agents run before theirs, and
  * what becomes the tool inside a sandbox. That one last: a launcher that finds none beside it does its work, as slowly as before.
+ *
+ * @typedef {{ readonly flags: readonly string[], readonly with?: readonly string[], readonly more?: readonly string[] }} Way
+ * @type {readonly { name: string, sources: string, ways: readonly Way[], endsWith?: number, isOptional?: true }[]}
  */
 const PROGRAMS = [
-  { name: 'palyra-launcher', sources: SOURCES, flags: WITH_LIBRARY },
-  { name: 'palyra-hook', sources: `${SOURCES}/hook`, flags: WITH_LIBRARY },
+  { name: 'palyra-launcher', sources: SOURCES, ways: [{ flags: WITH_LIBRARY }] },
+  {
+    name: 'palyra-hook',
+    sources: `${SOURCES}/hook`,
+    ways: [
+      { with: [BARE], flags: [...WITHOUT_LIBRARY, ...ANYWHERE, `-DGUARD_EXIT=${BLOCKED}`] },
+      { flags: WITH_LIBRARY },
+    ],
+    endsWith: BLOCKED,
+  },
   {
     name: 'palyra-stage',
     sources: `${SOURCES}/stage`,
-    more: ['become-tool.c', 'listener.c', 'request.c', 'texts.c', 'wire.c', 'word.c'].map((name) =>
-      join(SOURCES, name),
-    ),
-    flags: WITHOUT_LIBRARY,
+    ways: [
+      {
+        with: [BARE],
+        more: ['become-tool.c', 'listener.c', 'request.c', 'texts.c', 'wire.c', 'word.c'].map((name) =>
+          join(SOURCES, name),
+        ),
+        flags: [...WITHOUT_LIBRARY, ...AT_KNOWN_ADDRESSES],
+      },
+    ],
     isOptional: true,
   },
 ];
@@ -104,16 +124,18 @@ export const launcher = {
     const compiled = [];
     // A launcher that is started meanwhile must not find one of other sources than its own.
     for (const { name, isOptional } of PROGRAMS) if (isOptional) rmSync(join(directory, name), { force: true });
-    for (const { name, sources, more = [], flags, isOptional } of PROGRAMS) {
+    for (const { name, sources, ways, endsWith, isOptional } of PROGRAMS) {
       const program = join(directory, name);
       const unfinished = `${program}.${process.pid}`;
-      const { ok, tail } = await runLogged({
-        argv: [compiler, ...COMPILER_FLAGS, ...flags, ...sourcesIn(root, sources), ...more, '-o', unfinished],
-        cwd: root,
-        log,
-        onChild,
-        onSignal: 'stop',
-      });
+      let [ok, tail] = [false, ''];
+      for (const { flags, with: others = [], more = [] } of ways) {
+        const files = [sources, ...others].flatMap((each) => sourcesIn(root, each));
+        const argv = [compiler, ...COMPILER_FLAGS, ...flags, ...files, ...more, '-o', unfinished];
+        ({ ok, tail } = await runLogged({ argv, cwd: root, log, onChild, onSignal: 'stop' }));
+        if (ok && !runs(unfinished, endsWith))
+          [ok, tail] = [false, `it was compiled, and does not run in ${directory}`];
+        if (ok) break;
+      }
       if (!ok && isOptional) continue;
       if (!ok) {
         throw new SetupError({
@@ -131,6 +153,15 @@ export const launcher = {
     return `compiled${whatIsMissing(compiled)}`;
   },
 };
+
+/**
+ * @param {string} program
+ * @param {number | undefined} endsWith its exit code when it is told nothing, where that is known
+ */
+function runs(program, endsWith) {
+  if (endsWith === undefined) return true;
+  return spawnSync(program, { stdio: 'ignore', timeout: 10_000 }).status === endsWith;
+}
 
 /** @param {readonly string[]} compiled */
 function whatIsMissing(compiled) {
@@ -172,7 +203,7 @@ function sourcesIn(root, directory) {
 /** @param {string} root */
 function digestOf(root) {
   const hash = createHash('sha256').update(JSON.stringify([COMPILER_FLAGS, PROGRAMS]));
-  for (const { sources } of PROGRAMS) {
+  for (const sources of [BARE, ...PROGRAMS.map((program) => program.sources)]) {
     const names = readdirSync(join(root, sources)).filter((name) => /\.[ch]$/.test(name));
     for (const name of names.sort()) hash.update(`\0${name}\0`).update(readFileSync(join(root, sources, name)));
   }

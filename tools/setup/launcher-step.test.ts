@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -10,20 +19,26 @@ let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'palyra-launcher-step-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  for (const folder of ['', 'hook', 'stage']) {
+  for (const folder of ['', 'bare', 'hook', 'stage']) {
     mkdirSync(join(root, NATIVE, folder), { recursive: true });
     writeFileSync(join(root, NATIVE, folder, 'source.c'), `/* ${folder} */`);
   }
 });
 
-/** A compiler that makes an empty program, or fails at programs without a library, or at all of them. */
-function useCompiler(failsAt: 'nothing' | 'bare programs' | 'everything'): void {
+/** A compiler whose programs end as a hook does, or do not run when they are bare, or that fails at bare ones or at all. */
+function useCompiler(failsAt: 'nothing' | 'bare programs' | 'running bare programs' | 'everything'): void {
   const folder = join(root, 'bin');
   mkdirSync(folder, { recursive: true });
-  const pattern = { nothing: 'no such flag', 'bare programs': '-nostdlib', everything: '-o' }[failsAt];
+  const pattern = { 'bare programs': '-nostdlib', everything: '-o' }[failsAt as string] ?? 'no such flag';
   const script = `#!/bin/sh
-for each; do [ "$each" = '${pattern}' ] && exit 1; last=$each; done
-: > "$last"
+code=2
+for each; do
+  [ "$each" = '${pattern}' ] && exit 1
+  [ "$each" = -nostdlib ] && code=${failsAt === 'running bare programs' ? 139 : 2}
+  last=$each
+done
+printf '#!/bin/sh\nexit %s\n' $code > "$last"
+chmod 755 "$last"
 `;
   writeFileSync(join(folder, 'cc'), script);
   chmodSync(join(folder, 'cc'), 0o755);
@@ -41,7 +56,7 @@ describe.skipIf(process.platform !== 'linux')('the programs in C', () => {
     expect(await launcher.work(context())).toBe('compiled');
     expect(readdirSync(built()).toSorted()).toEqual(['palyra-hook', 'palyra-launcher', 'palyra-stage', 'stamp']);
     expect(await launcher.probe(context())).toEqual({ kind: 'ready', detail: 'compiled, static' });
-    for (const folder of ['', 'hook', 'stage']) {
+    for (const folder of ['', 'bare', 'hook', 'stage']) {
       writeFileSync(join(root, NATIVE, folder, 'source.c'), '/* changed */');
       expect(await launcher.probe(context())).toEqual({ kind: 'work', why: 'its sources changed' });
       await launcher.work(context());
@@ -78,6 +93,22 @@ describe.skipIf(process.platform !== 'linux')('the programs in C', () => {
     expect(await launcher.work(context())).toBe('compiled');
     useCompiler('bare programs');
     expect(await launcher.probe(context())).toEqual({ kind: 'ready', detail: 'compiled, static' });
+  });
+
+  it('SECURITY: T-58 — are no hook that does not run: it is compiled with a library then, and refused where that does not run', async () => {
+    const hook = () => readFileSync(join(built(), 'palyra-hook'), 'utf8');
+    useCompiler('running bare programs');
+    await launcher.work(context());
+    expect(hook()).toContain('exit 2');
+    writeFileSync(
+      join(root, 'bin/cc'),
+      '#!/bin/sh\nfor each; do last=$each; done\nprintf "#!/bin/sh\\nexit 1\\n" > "$last"\n',
+    );
+    await expect(launcher.work(context())).rejects.toMatchObject({
+      code: 'setup.compile_failed',
+      output: expect.stringContaining('does not run'),
+    });
+    expect(hook()).toContain('exit 2');
   });
 
   it('stay as they are where no compiler is left', async () => {

@@ -19,12 +19,13 @@
 
 #include "late.h"
 #include "reach.h"
+#include "words.h"
 
 /* 240 and those of palyra (packages/agents/src/exits): programs seldom end with them. */
 enum { EXIT_INTERNAL = 241, EXIT_USAGE = 242, EXIT_UNREACHABLE = 244 };
 
 static int say(int exit_code, const char *code, const char *message, const char *fix) {
-  fprintf(stderr, "error[%s]: %s\nfix: %s\n", code, message, fix);
+  tell("error[%s]: %s\nfix: %s\n", code, message, fix);
   return exit_code;
 }
 

@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -22,6 +21,7 @@
 #include "collect.h"
 #include "late.h"
 #include "reach.h"
+#include "words.h"
 
 #define BLOCKED 2
 #define MOST_PATIENCE 86400
@@ -33,8 +33,8 @@ struct bytes {
 
 // SECURITY: T-58 — the only other way out of this program: the agent's tool does not run.
 static _Noreturn void block(const char *why, const char *fix) {
-  fprintf(stderr, "Palyra: %s, so this is not allowed. %s\n", why, fix);
-  exit(BLOCKED);
+  tell("Palyra: %s, so this is not allowed. %s\n", why, fix);
+  _exit(BLOCKED);
 }
 
 static void on_late(int signal) {
@@ -45,13 +45,10 @@ static void on_late(int signal) {
   _exit(BLOCKED);
 }
 
-static long seconds_of(const char *text) {
-  char *end;
-  errno = 0;
-  long seconds = strtol(text, &end, 10);
-  if (errno != 0 || *text == '\0' || *end != '\0' || seconds < 1 || seconds > MOST_PATIENCE)
-    block("its hook has a patience that is no number of seconds", DOCTOR);
-  return seconds;
+static unsigned seconds_of(const char *text) {
+  unsigned long seconds;
+  if (!read_number(text, MOST_PATIENCE, &seconds)) block("its hook has a patience that is no number of seconds", DOCTOR);
+  return (unsigned)seconds;
 }
 
 /* How long the whole is, by its beginning; 0 while that is not said yet. */
@@ -86,7 +83,7 @@ struct options {
   const char *client;
   struct whereabouts where;
   const char *program;
-  long patience;
+  unsigned patience;
 };
 
 static struct options read_options(int argc, char **argv) {
@@ -127,7 +124,7 @@ int main(int argc, char **argv) {
   // Before the agent's own patience ends: agents let a tool run whose hook they gave up on.
   when_late(on_late);
   signal(SIGPIPE, SIG_IGN);
-  alarm((unsigned)options.patience);
+  alarm(options.patience);
 
   // First: while the agent writes its message palyrad is woken and takes the connection, and nobody waits for that afterwards.
   // That there is no way is said when the agent has said all: to some a hook that does not listen is a mishap.

@@ -5,11 +5,12 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "words.h"
 
 const char UP[] = "To start it: palyra up";
 const char DOCTOR[] = "palyra doctor says more.";
@@ -43,10 +44,9 @@ static const char DOOR_WORD[] = "PALYRA1\n";
 static struct way listener_at(const char *address) {
   static const char HOST[] = "127.0.0.1:";
   struct way way = { .fd = -1 };
-  char *end = NULL;
-  unsigned long port = 0;
-  if (strncmp(address, HOST, sizeof HOST - 1) == 0) port = strtoul(address + sizeof HOST - 1, &end, 10);
-  if (end == NULL || *end != '\0' || port == 0 || port > 65535) return no_way("its hook has a listener that is none", DOCTOR);
+  unsigned long port;
+  bool is_one = strncmp(address, HOST, sizeof HOST - 1) == 0 && read_number(address + sizeof HOST - 1, 65535, &port);
+  if (!is_one) return no_way("its hook has a listener that is none", DOCTOR);
   way.place.port = (uint16_t)port;
   return way;
 }

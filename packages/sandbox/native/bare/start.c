@@ -1,13 +1,9 @@
-/* palyra-stage: what bubblewrap executes, and what becomes the tool. The same sources as `palyra-launcher stage`, and in place of a
- * C library the few functions of it that they use: to start one takes longer than everything that is done here. */
+/* The beginning of a program that has, in place of a C library, the few functions of it that it uses: to start one takes longer than
+ * everything that these programs do. */
 #include <elf.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "../become-tool.h"
-#include "../wire.h"
-#include "system-call.h"
 
 /* The kernel leaves everything on the stack, and no address to return to. */
 #if defined __x86_64__
@@ -35,19 +31,22 @@ __asm__(".pushsection .text\n"
 /* What the compiler puts between a function's variables and where it returns to (-mstack-protector-guard=global). */
 uintptr_t __stack_chk_guard;
 
+/* Some programs say with their end what becomes of others (GUARD_EXIT): then there is no end that says less. */
 _Noreturn void __stack_chk_fail(void);
-_Noreturn void __stack_chk_fail(void) { __builtin_trap(); }
-
-/* Whether there is one argument, and it is this; `length` with its NUL. */
-static int is_word(const uintptr_t *stack, const char *word, size_t length) {
-  const char *said = (const char *)stack[2];
-  return stack[0] == 2 && strlen(said) + 1 == length && memcmp(said, word, length) == 0;
+_Noreturn void __stack_chk_fail(void) {
+#ifdef GUARD_EXIT
+  _exit(GUARD_EXIT);
+#else
+  __builtin_trap();
+#endif
 }
+
+int main(int count, char **arguments);
 
 /* `stack`: the number of arguments, these and a NULL, the environment and a NULL, then pairs of what the kernel says. Guards are
  * looked at where a function returns, and this one does not. */
-_Noreturn void begin(const uintptr_t *stack);
-_Noreturn void begin(const uintptr_t *stack) {
+_Noreturn void begin(uintptr_t *stack);
+_Noreturn void begin(uintptr_t *stack) {
   const uintptr_t *at = stack + 1 + stack[0] + 1;
   while (*at != 0) at += 1;
   for (at += 1; at[0] != AT_NULL; at += 2) {
@@ -55,7 +54,5 @@ _Noreturn void begin(const uintptr_t *stack) {
   }
   /* Its first byte is a NUL, as everywhere: a text that runs over neither reads nor writes it. */
   __stack_chk_guard &= ~(uintptr_t)0xff;
-  if (is_word(stack, "stage", sizeof "stage")) _exit(stage_main());
-  if (is_word(stack, "version", sizeof "version")) _exit(WIRE_VERSION);
-  _exit(126);
+  _exit(main((int)stack[0], (char **)(stack + 1)));
 }

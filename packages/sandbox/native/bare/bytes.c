@@ -15,6 +15,17 @@ void *memcpy(void *restrict into, const void *restrict from, size_t length) {
   return into;
 }
 
+void *memmove(void *into, const void *from, size_t length) {
+  uint8_t *to = into;
+  const uint8_t *at = from;
+  if ((uintptr_t)to < (uintptr_t)at) {
+    for (; length > 0; length -= 1) *to++ = *at++;
+  } else {
+    for (; length > 0; length -= 1) to[length - 1] = at[length - 1];
+  }
+  return into;
+}
+
 void *memset(void *into, int value, size_t length) {
   uint8_t *to = into;
   const uint64_t word = 0x0101010101010101u * (uint8_t)value;
@@ -42,6 +53,16 @@ void *memchr(const void *bytes, int value, size_t length) {
     if (*at == (uint8_t)value) return (void *)(uintptr_t)at;
   }
   return NULL;
+}
+
+int strcmp(const char *one, const char *other) {
+  for (; *one != 0 && *one == *other; one += 1, other += 1) continue;
+  return (unsigned char)*one - (unsigned char)*other;
+}
+
+int strncmp(const char *one, const char *other, size_t most) {
+  for (; most > 1 && *one != 0 && *one == *other; most -= 1, one += 1, other += 1) continue;
+  return most == 0 ? 0 : (unsigned char)*one - (unsigned char)*other;
 }
 
 size_t strlen(const char *text) {
@@ -74,10 +95,8 @@ static void put_number(struct line *line, unsigned long long number) {
 }
 
 /* %s and %llu: our sources say nothing else here. The compiler sees to it that what follows is that; another word ends us. */
-int snprintf(char *into, size_t room, const char *format, ...) {
+int vsnprintf(char *into, size_t room, const char *format, va_list words) {
   struct line line = {.into = into, .room = room};
-  va_list words;
-  va_start(words, format);
   for (; *format != 0; format += 1) {
     if (*format != '%') {
       put(&line, *format);
@@ -91,7 +110,14 @@ int snprintf(char *into, size_t room, const char *format, ...) {
       __builtin_trap();
     }
   }
-  va_end(words);
   if (room > 0) into[line.length < room ? line.length : room - 1] = 0;
   return (int)line.length;
+}
+
+int snprintf(char *into, size_t room, const char *format, ...) {
+  va_list words;
+  va_start(words, format);
+  int length = vsnprintf(into, room, format, words);
+  va_end(words);
+  return length;
 }

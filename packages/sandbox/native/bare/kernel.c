@@ -2,8 +2,10 @@
  * lstat, readlink) are asked for by the one that all have. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,6 +37,8 @@ int close_range(unsigned first, unsigned last, int flags) { return (int)ASK(clos
 
 /* Nothing is created here, so there is no mode. */
 int open(const char *path, int flags, ...) { return (int)ASK(openat, AT_FDCWD, path, flags, 0, 0); }
+
+ssize_t read(int fd, void *into, size_t length) { return ASK(read, fd, into, length, 0, 0); }
 
 ssize_t pread(int fd, void *into, size_t length, off_t from) { return ASK(pread64, fd, into, length, from, 0); }
 
@@ -73,6 +77,24 @@ int bind(int fd, const struct sockaddr *address, socklen_t length) { return (int
 
 int listen(int fd, int backlog) { return (int)ASK(listen, fd, backlog, 0, 0, 0); }
 
+int connect(int fd, const struct sockaddr *address, socklen_t length) {
+  return (int)ASK(connect, fd, address, length, 0, 0);
+}
+
+int setsockopt(int fd, int level, int name, const void *value, socklen_t length) {
+  return (int)ASK(setsockopt, fd, level, name, value, length);
+}
+
+int shutdown(int fd, int how) { return (int)ASK(shutdown, fd, how, 0, 0, 0); }
+
+ssize_t recv(int fd, void *into, size_t length, int flags) { return ASK(recvfrom, fd, into, length, flags, 0); }
+
+/* For as long as it takes, or not at all: our sources wait for nothing else. */
+int poll(struct pollfd *polled, nfds_t count, int timeout) {
+  static const struct timespec at_once;
+  return (int)ASK(ppoll, polled, count, timeout < 0 ? NULL : &at_once, NULL, 0);
+}
+
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags) { return ASK(sendmsg, fd, message, flags, 0, 0); }
 
 ssize_t recvmsg(int fd, struct msghdr *message, int flags) { return ASK(recvmsg, fd, message, flags, 0, 0); }
@@ -92,3 +114,7 @@ int chdir(const char *path) { return (int)ASK(chdir, path, 0, 0, 0, 0); }
 int execve(const char *path, char *const *arguments, char *const *environment) {
   return (int)ASK(execve, path, arguments, environment, 0, 0);
 }
+
+uid_t geteuid(void) { return (uid_t)ASK(geteuid, 0, 0, 0, 0, 0); }
+
+ssize_t getrandom(void *into, size_t length, unsigned flags) { return ASK(getrandom, into, length, flags, 0, 0); }
