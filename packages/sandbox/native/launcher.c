@@ -186,6 +186,7 @@ static void take_descriptors(void) {
   setrlimit(RLIMIT_NOFILE, &files);
   if (files.rlim_cur > INT_MAX) return;
   hold_fewer((int)files.rlim_cur);
+  hold_for_less_long((int)files.rlim_cur);
   if (files.rlim_cur < OUR_OWN + MAX_JOBS * PER_JOB) take_places(((int)files.rlim_cur - OUR_OWN) / PER_JOB);
 }
 

@@ -11,7 +11,9 @@
 void put_away(struct job *job);
 /* All of them when nobody wants anything, and otherwise those that have waited for long. */
 void put_told_away(int is_quiet);
-/* For one more job, also where one that was told is; NULL when there are too many. */
+/* Of this many descriptors in all: where they may run out, the next job does not find those of one that was told. */
+void hold_for_less_long(int descriptors);
+/* For one more job, also where one that was told is; NULL when there are too many. No keeper of those is left by then. */
 struct job *place_for_one(void);
 
 #endif
