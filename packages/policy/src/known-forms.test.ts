@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parsePolicy, parseSchema, policyToJson, readSchema } from './cedar.ts';
 import { compilePolicySet } from './compile-policy-set.ts';
-import { knownPolicy, knownSchema } from './known-forms.ts';
+import { knownPolicy, knownSchema, parseForms } from './known-forms.ts';
 import { PRESET_NAMES, readSchema as schemaText } from './presets.ts';
 import { renderKnownForms } from './render-known-forms.ts';
 
@@ -36,4 +36,23 @@ test('nobody changes what all of them are given', () => {
   const known = knownPolicy(TEXTS[0] ?? '');
   expect(() => Object.assign(known?.action as object, { op: 'None' })).toThrow(TypeError);
   expect(Object.isFrozen(known?.conditions)).toBe(true);
+});
+
+test.each([
+  'null',
+  '[]',
+  '{}',
+  '{"schemas":null,"policies":{}}',
+  '{"schemas":{},"policies":[]}',
+  '{"schemas":{},"policies":{"a":null}}',
+  '{"schemas":{"a":1},"policies":{}}',
+  '{"__proto__":{"schemas":{},"policies":{"a":{}}}}',
+])('%s knows nothing', (text) => {
+  expect(parseForms(text)).toEqual({ schemas: {}, policies: {} });
+});
+
+test('a list of forms knows them', () => {
+  expect(parseForms('{"schemas":{"a":{}},"policies":{"b":{"effect":"permit"}}}').policies['b']).toEqual({
+    effect: 'permit',
+  });
 });

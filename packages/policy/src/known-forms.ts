@@ -33,9 +33,24 @@ function forms(): KnownForms {
 
 function read(): KnownForms {
   try {
-    // Everybody gets the same ones, where Cedar gives each their own.
-    return JSON.parse(readFileSync(FILE, 'utf8'), (_key, value: unknown) => Object.freeze(value)) as KnownForms;
+    return parseForms(readFileSync(FILE, 'utf8'));
   } catch {
     return NONE;
   }
+}
+
+/** What is no list of forms at all knows none. */
+export function parseForms(text: string): KnownForms {
+  // Everybody gets the same ones, where Cedar gives each their own.
+  const forms = JSON.parse(text, (_key, value: unknown) => Object.freeze(value)) as Partial<KnownForms> | null;
+  const isWhole = [forms?.schemas, forms?.policies].every(isListOfForms);
+  return isWhole ? (forms as KnownForms) : NONE;
+}
+
+function isListOfForms(list: unknown): boolean {
+  return isObject(list) && Object.values(list).every(isObject);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
