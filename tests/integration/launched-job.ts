@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RawFacts } from '../../packages/sandbox/src/facts/raw-facts.ts';
 import type { LaunchPlan } from '../../packages/sandbox/src/launch-plan.ts';
 import type { EndReport } from '../../packages/sandbox/src/launcher/decode-reports.ts';
@@ -163,7 +163,10 @@ export function launch(launcher: Launcher, plan: LaunchPlan, options: LaunchOpti
   };
 }
 
-/** Looks again on every turn of the event loop; the test's own timeout is the deadline. */
+/** Looking on every turn of the event loop took a CPU from those that are waited for. */
+const LOOK_EVERY_MS = 2;
+
+/** Looks again and again; the test's own timeout is the deadline. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await nextTurn();
+  while (!condition()) await delay(LOOK_EVERY_MS);
 }
