@@ -42,9 +42,9 @@ function read(): KnownForms {
 /** What is no list of forms at all knows none. */
 export function parseForms(text: string): KnownForms {
   // Everybody gets the same ones, where Cedar gives each their own.
-  const forms = JSON.parse(text, (_key, value: unknown) => Object.freeze(value)) as Partial<KnownForms> | null;
-  const isWhole = [forms?.schemas, forms?.policies].every(isListOfForms);
-  return isWhole ? (forms as KnownForms) : NONE;
+  const list = JSON.parse(text, (_key, value: unknown) => Object.freeze(value)) as Partial<KnownForms> | null;
+  const isWhole = [list?.schemas, list?.policies].every(isListOfForms);
+  return isWhole ? (list as KnownForms) : NONE;
 }
 
 function isListOfForms(list: unknown): boolean {
