@@ -70,7 +70,7 @@ export const SUITES: readonly Suite[] = [
     include: ['tests/attack/**/*.test.ts'],
     timeoutMs: 120_000,
     runsIn: 'test',
-    globalSetup: [STRIPPED_WORKER, 'tests/attack/sandbox-sources.ts'],
+    globalSetup: [STRIPPED_WORKER],
     setupFiles: REAPER,
   },
   { name: 'e2e', include: ['tests/e2e/**/*.test.ts'], timeoutMs: 300_000, runsIn: 'test', setupFiles: REAPER },

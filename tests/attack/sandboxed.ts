@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import type { SandboxCommand, SandboxProfile } from '@palyra/sandbox';
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type ProfileChanges, sandboxProfile } from '../sandbox-profile.ts';
 import { type Daemon, startDaemon } from './sandbox-daemon.ts';
-import { IS_ROOT, makeWhereabouts, OWN_UID, removeWhereabouts, type Whereabouts } from './whereabouts.ts';
+import { IS_ROOT, makeWhereabouts, OWN_UID, type Whereabouts } from './whereabouts.ts';
 
 export { IS_ROOT };
 
@@ -151,7 +151,7 @@ function withPlace(uid: number, body: (place: () => Place) => void): void {
   });
   afterAll(async () => {
     await place?.daemon.close();
-    if (place !== undefined) removeWhereabouts(place);
+    if (place !== undefined) rmSync(place.base, { recursive: true, force: true, maxRetries: 3 });
   });
   body(() => place ?? missing());
 }

@@ -1,18 +1,6 @@
-import { randomUUID } from 'node:crypto';
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-} from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, chownSync, cpSync, linkSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { inject } from 'vitest';
 
 /** Somebody's part of the machine: a home, a workspace, and sources to start a daemon from. */
 export interface Whereabouts {
@@ -52,43 +40,45 @@ export function makeWhereabouts(uid: number): Whereabouts {
   if (isOurs) {
     return { ...places, checkout: CHECKOUT, node: process.execPath, compiled: process.env['NODE_COMPILE_CACHE'] };
   }
-  const shared = sharedSources();
-  const checkout = join(shared, 'checkout');
-  const compiled = owned('compiled', 0o700);
-  if (existsSync(join(shared, 'compiled'))) handOver(join(shared, 'compiled'), compiled, uid);
-  return { ...places, checkout, node: join(checkout, 'node'), compiled };
+  const checkout = copySandbox(join(base, 'checkout'));
+  return { ...places, checkout, node: join(checkout, 'node'), compiled: owned('compiled', 0o700) };
 }
 
-/** What Node compiled is kept for the next place: of the same sources it is the same. */
-export function removeWhereabouts({ base, uid, compiled }: Whereabouts): void {
-  if (uid !== OWN_UID && compiled !== undefined) keepCompiled(compiled, join(sharedSources(), 'compiled'));
-  rmSync(base, { recursive: true, force: true, maxRetries: 3 });
-}
-
-/** Whole or not at all: another worker may look for it, or keep its own, in this moment. */
-function keepCompiled(compiled: string, kept: string): void {
-  if (existsSync(kept)) return;
-  const copy = `${kept}-${randomUUID()}`;
-  cpSync(compiled, copy, { recursive: true });
+/** The checkout may lie where only root can enter. Of everything that is in it a sandbox needs little. */
+function copySandbox(target: string): string {
+  const copy = (path: string) => {
+    mkdirSync(dirname(join(target, path)), { recursive: true });
+    cpSync(join(CHECKOUT, path), join(target, path), {
+      recursive: true,
+      filter: (source) => !/\.(?:test\.ts|map|md)$/.test(source),
+    });
+  };
+  copy('package.json');
+  copy('tests/attack/programs');
+  for (const name of ['primitives', 'sandbox']) {
+    copy(`packages/${name}/package.json`);
+    copy(`packages/${name}/src`);
+    mkdirSync(join(target, 'node_modules/@palyra'), { recursive: true });
+    symlinkSync(join(target, 'packages', name), join(target, 'node_modules/@palyra', name));
+  }
+  copy('packages/sandbox/native/build');
+  for (const name of modulesFor(['pino', 'ulid'])) copy(`node_modules/${name}`);
   try {
-    renameSync(copy, kept);
+    linkSync(process.execPath, join(target, 'node'));
   } catch {
-    rmSync(copy, { recursive: true });
+    cpSync(process.execPath, join(target, 'node'));
   }
+  return target;
 }
 
-function sharedSources(): string {
-  const shared = inject('sandboxSources');
-  if (shared === undefined) throw new Error('Only root has sources for somebody else: see sandbox-sources.ts.');
-  return shared;
-}
-
-/** Each user has a directory in there that ends with their id. */
-function handOver(from: string, to: string, uid: number): void {
-  for (const name of readdirSync(from)) {
-    const mine = join(to, name.replace(/\d+$/, String(uid)));
-    cpSync(join(from, name), mine, { recursive: true });
-    for (const file of readdirSync(mine)) chownSync(join(mine, file), uid, uid);
-    chownSync(mine, uid, uid);
+function modulesFor(names: readonly string[], found: Set<string> = new Set()): ReadonlySet<string> {
+  for (const name of names) {
+    if (found.has(name)) continue;
+    found.add(name);
+    const { dependencies = {} } = JSON.parse(
+      readFileSync(join(CHECKOUT, 'node_modules', name, 'package.json'), 'utf8'),
+    );
+    modulesFor(Object.keys(dependencies), found);
   }
+  return found;
 }
