@@ -76,7 +76,10 @@ async function copyDirectories(from: string, to: string, { directories, without 
   // `o`: they are ours, whoever has the checkout.
   const write = spawn('tar', ['-C', to, '-xof', '-'], { stdio: ['pipe', 'ignore', 'inherit'] });
   const ended = Promise.all([once(read, 'close'), once(write, 'close')]);
-  await pipeline(read.stdout, write.stdin);
+  await pipeline(read.stdout, write.stdin).catch((error: NodeJS.ErrnoException) => {
+    // Node closes the input of a process that has ended, perhaps before it has noticed that all of it was written. Both know better.
+    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+  });
   const codes = (await ended).map(([code]) => code as number | null);
   if (codes.some((code) => code !== 0))
     throw new Error(`The checkout was not copied: tar ended with ${codes.join(', ')}.`);
