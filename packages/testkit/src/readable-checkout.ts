@@ -81,8 +81,9 @@ async function copyDirectories(from: string, to: string, { directories, without 
     if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
   });
   const codes = (await ended).map(([code]) => code as number | null);
-  if (codes.some((code) => code !== 0))
-    throw new Error(`The checkout was not copied: tar ended with ${codes.join(', ')}.`);
+  // 1: a file has changed meanwhile, if only by one link more to it, as copies for other tests make them.
+  const isCopied = (codes[0] === 0 || codes[0] === 1) && codes[1] === 0;
+  if (!isCopied) throw new Error(`The checkout was not copied: tar ended with ${codes.join(', ')}.`);
 }
 
 async function linkModule(target: string, name: string, directory: string): Promise<void> {
