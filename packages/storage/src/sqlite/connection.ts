@@ -3,6 +3,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import type { QueryResult } from '../program.ts';
 import { StorageError } from '../storage-error.ts';
 import type { Row, StoredValue } from '../value.ts';
+import type { SentResult } from './sent-result.ts';
 import { sqliteFault } from './sqlite-error.ts';
 
 export interface ConnectionOptions {
@@ -14,6 +15,8 @@ export interface ConnectionOptions {
 export interface Connection {
   readonly database: DatabaseSync;
   query(sql: string, parameters: readonly StoredValue[]): QueryResult;
+  /** The same for whoever has to send it to another thread, where `received` makes rows of it. */
+  queryToSend(sql: string, parameters: readonly StoredValue[]): SentResult;
   close(): void;
 }
 
@@ -83,7 +86,8 @@ interface Prepared {
 
 function withStatements(database: DatabaseSync): Connection {
   const statements = new Map<string, Prepared>();
-  return {
+  const listings = new Map<string, Listing>();
+  const connection: Connection = {
     database,
     query(sql, parameters) {
       const { statement, hasRows } = statements.get(sql) ?? remember(statements, sql, prepare(database, sql));
@@ -93,8 +97,29 @@ function withStatements(database: DatabaseSync): Connection {
       }
       return { rowCount: Number(statement.run(...parameters).changes), rows: [] };
     },
+    queryToSend(sql, parameters) {
+      const { statement, columns } = listings.get(sql) ?? remember(listings, sql, prepareListing(database, sql));
+      if (columns.length === 0) return connection.query(sql, parameters);
+      // Lists, because it was told so.
+      const rows = statement.all(...parameters) as unknown as readonly StoredValue[][];
+      return { columns, values: rows.flat() };
+    },
     close: () => database.close(),
   };
+  return connection;
+}
+
+interface Listing {
+  readonly statement: StatementSync;
+  /** None when they can change without the statement: `*` is what the table has by then, which a migration may change. */
+  readonly columns: readonly string[];
+}
+
+function prepareListing(database: DatabaseSync, sql: string): Listing {
+  const statement = database.prepare(sql);
+  statement.setReturnArrays(true);
+  const columns = sql.includes('*') ? [] : statement.columns().map(({ name }) => name);
+  return { statement, columns };
 }
 
 function prepare(database: DatabaseSync, sql: string): Prepared {
@@ -103,7 +128,7 @@ function prepare(database: DatabaseSync, sql: string): Prepared {
 }
 
 /** There are far fewer than this: who keeps count of their use pays for it with every statement. */
-function remember(statements: Map<string, Prepared>, sql: string, prepared: Prepared): Prepared {
+function remember<Kept>(statements: Map<string, Kept>, sql: string, prepared: Kept): Kept {
   if (statements.size >= CACHED_STATEMENTS) statements.clear();
   statements.set(sql, prepared);
   return prepared;

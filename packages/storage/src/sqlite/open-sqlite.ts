@@ -12,6 +12,7 @@ import { createSubscriptions } from '../subscriptions.ts';
 import { checkNotifications } from '../unit.ts';
 import { sqliteBuilder, sqliteReader } from './dialect.ts';
 import { NOTIFICATIONS_MIGRATION, PLAIN_NOTIFICATIONS_MIGRATION, SQLITE_TYPES } from './migrate.ts';
+import { received } from './sent-result.ts';
 import { startThread, type ThreadClient } from './thread-client.ts';
 import type {
   ReaderRequest,
@@ -79,7 +80,9 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
   );
 
   return {
-    read: sqliteReader<Schema>((sql, parameters) => reader.request({ kind: 'query', sql, parameters })),
+    read: sqliteReader<Schema>(async (sql, parameters) =>
+      received(await reader.request({ kind: 'query', sql, parameters })),
+    ),
     write: sqliteBuilder<Schema>(),
     async commit({ steps, notifications = [] }) {
       const distinct = checkNotifications(notifications);
@@ -145,7 +148,9 @@ export async function openSqliteForReading<Schema>(
     events: { notified: () => undefined, gap: () => undefined },
   });
   return {
-    read: sqliteReader<Schema>((sql, parameters) => reader.request({ kind: 'query', sql, parameters })),
+    read: sqliteReader<Schema>(async (sql, parameters) =>
+      received(await reader.request({ kind: 'query', sql, parameters })),
+    ),
     close: () => reader.close(),
   };
 }

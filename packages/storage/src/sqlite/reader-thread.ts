@@ -35,7 +35,7 @@ function answer({ id, body }: Request<ReaderRequest>): Answer<ReaderResult> {
   try {
     // Opened late, so that this thread may start while the writer still creates the file.
     connection ??= openForReading(data);
-    if (body.kind === 'query') return { id, ok: true, result: connection.query(body.sql, body.parameters) };
+    if (body.kind === 'query') return { id, ok: true, result: connection.queryToSend(body.sql, body.parameters) };
     stopWatching ??= watchNotifications({ ...data, connection, send });
     return { id, ok: true, result: { rowCount: 0, rows: [] } };
   } catch (error) {

@@ -1,9 +1,10 @@
 import type { RenderedMigration } from '../migration.ts';
-import type { ProgramModule, QueryResult } from '../program.ts';
+import type { ProgramModule } from '../program.ts';
 import type { StorageErrorData } from '../storage-error.ts';
 import type { CommitOutcome, CommitUnit, Notification } from '../unit.ts';
 import type { StoredValue } from '../value.ts';
 import type { Identity } from './files-in-place.ts';
+import type { SentResult } from './sent-result.ts';
 
 /** What the threads are started with. */
 export interface WriterThreadData {
@@ -54,7 +55,7 @@ export type WriterResult = CommitOutcome;
 export type ReaderRequest =
   | { readonly kind: 'query'; readonly sql: string; readonly parameters: readonly StoredValue[] }
   | { readonly kind: 'watch' };
-export type ReaderResult = QueryResult;
+export type ReaderResult = SentResult;
 
 export type ToThread<Body> =
   | { readonly kind: 'requests'; readonly requests: readonly Request<Body>[] }
