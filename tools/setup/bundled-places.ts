@@ -9,6 +9,7 @@ export const BUNDLED_PROGRAMS: readonly string[] = [
   'apps/daemon/src/palyrad-process.ts',
   'packages/approvals/src/store/ask-program.ts',
   'packages/gateway/src/wasm-hosts/keep-key-program.ts',
+  'packages/journal/src/signature-thread.ts',
   'packages/journal/src/store/journal-program.ts',
   'packages/policy/src/compile-thread.ts',
   'packages/storage/src/sqlite/emptier-thread.ts',

@@ -94,9 +94,9 @@ async function verifyExported(
   { pins, start }: VerifyInput,
   context: CommandContext,
 ): Promise<ExportReport> {
-  const { nodeCrypto, verifyExport } = await loadJournal();
+  const { manySignatures, verifyExport } = await loadJournal();
   return verifyExport(text, {
-    crypto: nodeCrypto,
+    crypto: manySignatures(),
     pins,
     progress: progressOf(context),
     ...(start === undefined ? {} : { start }),

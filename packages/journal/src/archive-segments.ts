@@ -1,8 +1,8 @@
 import { archivePath, writeArchive } from './archive-file.ts';
+import { manySignatures } from './check-signatures.ts';
 import { DAEMON } from './create-log.ts';
 import { bytesOfHex } from './format/bytes.ts';
 import { JournalError } from './journal-error.ts';
-import { nodeCrypto } from './node-crypto.ts';
 import { checkpointOf, logOf, type SegmentDeps, segmentsOf } from './segments.ts';
 import type { LogRow, SegmentRow } from './store/journal-schema.ts';
 import { verifyExport } from './verify/verify-export.ts';
@@ -57,7 +57,7 @@ async function requireSound(text: () => AsyncIterable<string>, next: number, arc
   const { note } = await checkpointOf(archiving, log, next);
   const rootKey = bytesOfHex(log.root_key);
   const pins = { ...(rootKey === undefined ? {} : { rootKey }), witnesses: [], checkpoints: [note] };
-  const report = await verifyExport(text, { crypto: nodeCrypto, pins });
+  const report = await verifyExport(text, { crypto: manySignatures(), pins });
   if (report.kind === 'broken') throw notArchived(`it does not verify. ${report.finding.why}`);
   if (report.size !== next) throw notArchived('it ends elsewhere');
 }

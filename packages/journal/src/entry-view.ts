@@ -16,6 +16,6 @@ export type JournalEntry = TypedEntry & {
 /** Throws `journal.invalid_entry` for a row that is no entry: somebody edited it. */
 export function entryView(row: EntryRow, origin: string): JournalEntry {
   const { seq, at: time, actor, kind, version, data, hash } = row;
-  const typed = readEntry({ origin, seq, time, actor, kind, version, data });
+  const typed = readEntry({ time, actor, kind, version, data });
   return { ...typed, origin, seq, time, actor, version, hash: hexOf(hash) };
 }

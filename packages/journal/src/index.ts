@@ -2,6 +2,7 @@ export type { AppendedEntry, AppendOptions, AppendOutcome, CallerDraft, Draft, D
 export { type ArchivedSegment, archiveSegments } from './archive-segments.ts';
 export type { AttestedCall, AttestOutcome } from './attest-call.ts';
 export type { Body, BodySource } from './bodies/prepare-body.ts';
+export { manySignatures } from './check-signatures.ts';
 export type { JournalEntry } from './entry-view.ts';
 export { findId, findLog, type SoughtId } from './find-id.ts';
 export { type AttestedApproval, attestationIn, type ToolAttestation } from './format/attestation.ts';

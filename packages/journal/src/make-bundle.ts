@@ -31,7 +31,7 @@ export interface BundleOptions {
 export async function makeBundle(deps: BundleDeps, callId: string, { bodies }: BundleOptions): Promise<string> {
   const { read } = deps;
   const { row, log } = await attestationOf(callId, read);
-  const data = attestationData(row, log);
+  const data = attestationData(row);
   const envelope = await readBody(data.envelope, deps);
   const attestation = attestationIn(openEnvelope(textOf(envelope.bytes) ?? ''));
   const anchor = await entryAt({ log: log.number, seq: data.anchor_seq }, read);
@@ -77,8 +77,8 @@ async function attestationOf(
   });
 }
 
-function attestationData(row: EntryRow, { origin }: LogRow): EntryData<'attestation'> {
-  const entry = readEntry({ ...row, origin, time: row.at });
+function attestationData(row: EntryRow): EntryData<'attestation'> {
+  const entry = readEntry({ ...row, time: row.at });
   if (entry.kind === 'attestation') return entry.data;
   throw new JournalError('journal.invalid_entry', 'An attestation was looked for, and another entry was found.');
 }

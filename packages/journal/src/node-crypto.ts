@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, hash, verify } from 'node:crypto';
 import { concat } from './format/bytes.ts';
-import type { Sha256, VerifyCrypto } from './format/crypto.ts';
+import type { Sha256, SignedBytes, VerifyCrypto } from './format/crypto.ts';
 
 /** Node's own, synchronous: small inputs are hashed where they are. */
 export const nodeSha256: Sha256 = (...parts) => {
@@ -50,6 +50,15 @@ export const nodeCrypto: VerifyCrypto = {
     });
   },
 };
+
+/** On this thread; false for whatever is no valid signature. */
+export function verifyNow({ publicKey, message, signature }: SignedBytes): boolean {
+  try {
+    return publicKey.length === 32 && verify(null, message, keyObject(publicKey), signature);
+  } catch {
+    return false;
+  }
+}
 
 const keys = new Map<string, ReturnType<typeof createPublicKey>>();
 const MAX_KEYS = 64;

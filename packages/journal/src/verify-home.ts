@@ -1,9 +1,10 @@
 import type { ReadOnlyDatabase, ReadQueries } from '@palyra/storage';
 
+import { manySignatures } from './check-signatures.ts';
 import { bytesOfHex, equalBytes } from './format/bytes.ts';
 import { parseCheckpoint } from './format/checkpoint.ts';
 import { JournalError } from './journal-error.ts';
-import { nodeCrypto, nodeSha256 } from './node-crypto.ts';
+import { nodeSha256 } from './node-crypto.ts';
 import { createDatabaseSource, listLogs } from './read-log.ts';
 import type { JournalSchema, LogRow } from './store/journal-schema.ts';
 import { keysDigest } from './verify/keys-digest.ts';
@@ -109,7 +110,7 @@ async function keysEdited(
 async function verifySource(source: LogSource, row: LogRow, { home, last, before }: Verifying): Promise<LogReport> {
   const { pins, start, progress } = home;
   return verifyLog(source, {
-    crypto: nodeCrypto,
+    crypto: manySignatures(),
     pins: row === last || hasKey(row, pins.rootKey) ? pins : withoutRoot(pins),
     ...(start?.origin === row.origin ? { start } : {}),
     ...(progress === undefined ? {} : { progress: (entries: number) => progress(before + entries) }),

@@ -30,8 +30,21 @@ export function portableBase64Of(bytes: Uint8Array): string {
   return ascii.decode(codes);
 }
 
-/** Undefined unless the text is padded base64 in its one spelling: several spellings would be several signatures. */
+/**
+ * Undefined unless the text is padded base64 in its one spelling: several spellings would be several signatures. Node's own
+ * reads what is none, too, and skips what it cannot read: so its answer counts only if it is spelled as the text is.
+ */
 export function bytesOfBase64(text: string): Uint8Array | undefined {
+  if (NODE === undefined || text.length < SHORT) return portableBytesOfBase64(text);
+  const bytes = NODE.from(text, 'base64');
+  // A copy, which is no `Buffer`: their `slice` would share its memory.
+  return bytes.toString('base64') === text ? new Uint8Array(bytes) : undefined;
+}
+
+/** Below this a loop is as fast. */
+const SHORT = 64;
+
+export function portableBytesOfBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0) return undefined;
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
   const letters = text.length - padding;

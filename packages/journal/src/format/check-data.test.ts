@@ -3,6 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkEntryData, fieldsOfType } from './check-data.ts';
 import { ENTRY_KINDS, type EntryKind } from './entry-kinds.ts';
+import { parseCanonical } from './parse-canonical.ts';
+import { readSpelled } from './read-spelled.ts';
 
 type FieldSpec = string | readonly string[];
 
@@ -214,4 +216,84 @@ test('the fields that hold bodies and snapshots are known by their type', () => 
   expect(fieldsOfType('proposal', 'body')).toEqual(['input']);
   // The commitment of an erased body is only a digest: there is no body any more.
   expect(fieldsOfType('body.erased', 'body')).toEqual([]);
+});
+
+describe('data in its canonical spelling', () => {
+  test('is read in one pass as it is read by parsing, for every kind', () => {
+    fc.assert(
+      fc.property(entries, ({ kind, data }) => {
+        const checked = checkEntryData(kind, data);
+        const text = canonicalJson(checked as unknown as JsonObject);
+        // Whoever has nothing to say is read in full.
+        expect(readSpelled(kind, text)).toEqual(text === '{}' ? undefined : checked);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('is never read from another text than the parser and the canonical writer take', () => {
+    const put = fc.constantFrom(
+      '',
+      ' ',
+      '0',
+      '-',
+      '"',
+      '1e0',
+      '.0',
+      ',',
+      '\\u0061',
+      '\\',
+      '[',
+      ']',
+      '}',
+      '"tool":"x",',
+      'é',
+    );
+    const mutated = fc
+      .record({ entry: entries, at: fc.nat(), cut: fc.nat(3), put })
+      .map(({ entry, at, cut, put: more }) => {
+        const text = canonicalJson(checkEntryData(entry.kind, entry.data) as unknown as JsonObject);
+        const place = at % (text.length + 1);
+        return { kind: entry.kind, text: text.slice(0, place) + more + text.slice(place + cut) };
+      });
+    fc.assert(
+      fc.property(mutated, ({ kind, text }) => {
+        const read = readSpelled(kind, text);
+        expect(read).toEqual(read === undefined ? undefined : checkEntryData(kind, parseCanonical(text)));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  const SPELLED = canonicalJson(checkEntryData('decision', DECISION) as unknown as JsonObject);
+
+  test.for([
+    ['a space', SPELLED.replace(':', ': ')],
+    ['an escape', SPELLED.replace('deny', '\\u0064eny')],
+    ['fields in another order', SPELLED.replace(/^\{("call_id":"[^"]*"),("decision":"deny"),/, '{$2,$1,')],
+    ['a field twice', SPELLED.replace('"tool"', '"tool":"process.run","tool"')],
+    ['a field more', SPELLED.replace('"tool"', '"toad":"x","tool"')],
+    ['a field less', SPELLED.replace(/"decision":"deny",/, '')],
+    ['a comma in a list too many', SPELLED.replace('"no-sudo"]', '"no-sudo",]')],
+    ['an item without a comma', SPELLED.replace('"no-rm",', '"no-rm"')],
+    ['something behind it', `${SPELLED} `],
+    ['another brace', `${SPELLED}}`],
+    ['nothing at the end', SPELLED.slice(0, -1)],
+    ['half of it', SPELLED.slice(0, 100)],
+    ['a list too long', SPELLED.replace('["no-rm"', `[${'"x",'.repeat(1023)}"no-rm"`)],
+    ['nothing', ''],
+  ] as const)('is not read with %s', ([, text]) => {
+    expect(readSpelled('decision', SPELLED)).toEqual(DECISION);
+    expect(text).not.toBe(SPELLED);
+    expect(readSpelled('decision', text)).toBeUndefined();
+  });
+
+  test.for(['-0', '1e3', '1.0', '01', '+1', '9007199254740993', '-1', '', '1-1'])(
+    'is not read with the count %s',
+    (count) => {
+      const text = canonicalJson(checkEntryData('run.ended', ENDED) as unknown as JsonObject);
+      expect(readSpelled('run.ended', text)).toEqual(ENDED);
+      expect(readSpelled('run.ended', text.replace('"calls":3', `"calls":${count}`))).toBeUndefined();
+    },
+  );
 });

@@ -2,7 +2,8 @@ import { visibleText } from '@palyra/primitives/browser';
 import { JournalError } from '../journal-error.ts';
 import { ENTRY_KINDS, type EntryData, type EntryKind } from './entry-kinds.ts';
 
-type FieldSpec = string | readonly string[];
+/** As `ENTRY_KINDS` writes a field. */
+export type FieldSpec = string | readonly string[];
 
 /** Each type of field as one pattern over its text; counts and integers are numbers. */
 const TEXT_FIELDS: Readonly<Record<string, RegExp>> = {
@@ -18,7 +19,7 @@ const TEXT_FIELDS: Readonly<Record<string, RegExp>> = {
   origin: /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}$/,
 };
 
-const MAX_LIST = 1024;
+export const MAX_LIST = 1024;
 
 /**
  * A copy of `data`, absent fields left out, in the order of canonical JSON. Throws `journal.invalid_entry` unless it has
@@ -54,11 +55,12 @@ function checksOf(fields: Readonly<Record<string, FieldSpec>>): KindChecks {
   const names = Object.keys(fields).toSorted();
   return {
     names: new Set(names),
-    fields: names.map((name) => ({ name, isAllowed: checkFor(fields[name] as FieldSpec) })),
+    fields: names.map((name) => ({ name, isAllowed: checkOfField(fields[name] as FieldSpec) })),
   };
 }
 
-function checkFor(spec: FieldSpec): IsAllowed {
+/** Whether a value may stand in such a field; `undefined`: whether it may be absent. */
+export function checkOfField(spec: FieldSpec): IsAllowed {
   if (typeof spec !== 'string') {
     const values: ReadonlySet<unknown> = new Set(spec.filter((value) => value !== ''));
     const isOptional = spec[0] === '';

@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { canonicalJson } from '@palyra/primitives/browser';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nodeCrypto, nodeSha256 } from '../node-crypto.ts';
@@ -137,3 +138,31 @@ describe('opening refuses', () => {
     );
   });
 });
+
+test('a type that JSON spells otherwise is read, too', () => {
+  for (const type of ['a"b', 'a\\b', 'a', '!~']) {
+    expect(openEnvelope(signEnvelope(type, utf8('x'), signing)).payloadType).toBe(type);
+  }
+});
+
+test('one letter more, less or changed is refused, or is another envelope in its one spelling', () => {
+  const put = fc.constantFrom('', ' ', '"', '\\', '=', 'A', '0', 'a', ',', '}', '\\u0061');
+  fc.assert(
+    fc.property(fc.nat(text.length), fc.nat(1), put, (at, cut, more) => {
+      const changed = text.slice(0, at) + more + text.slice(at + cut);
+      expect(spelledAgain(changed)).toBe(changed);
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+/** What is refused as it should be stays as it is. */
+function spelledAgain(envelope: string): string {
+  try {
+    const { payload, payloadType, signatures } = openEnvelope(envelope);
+    const [{ keyid, sig }] = signatures;
+    return canonicalJson({ payload: base64Of(payload), payloadType, signatures: [{ keyid, sig: base64Of(sig) }] });
+  } catch (error) {
+    return (error as { readonly code?: string }).code === INVALID.code ? envelope : String(error);
+  }
+}

@@ -7,6 +7,7 @@ import { type EntryData, isEntryKind } from './entry-data.ts';
 import { ENTRY_KINDS, type EntryKind } from './entry-kinds.ts';
 import { HASH_BYTES } from './merkle-tree.ts';
 import { parseCanonical } from './parse-canonical.ts';
+import { readSpelled } from './read-spelled.ts';
 
 /**
  * An entry as it is stored, exported and hashed; everything here is covered by its hash. `data` stays the text that was
@@ -51,6 +52,10 @@ export function entryHash(entry: StoredEntry, sha256: Sha256): Uint8Array {
 
 /** Written over and over: this runs for every entry that is appended or verified. */
 let page = new Uint8Array(16 * 1024);
+let view = new DataView(page.buffer);
+/** The log whose name stands at the beginning of the page, and where it ends: one log has many entries. */
+let named: string | undefined;
+let nameEnd = 0;
 
 /** What RFC 6962 hashes for a leaf: a zero byte and the encoding. Only good until the next call. */
 function writeLeaf(entry: StoredEntry): Uint8Array {
@@ -59,38 +64,61 @@ function writeLeaf(entry: StoredEntry): Uint8Array {
     throw new JournalError('journal.invalid_entry', 'An entry has a field that cannot be written.');
   }
   const most = 256 + 3 * (origin.length + by.length + kind.length + data.length);
-  if (page.length < most) page = new Uint8Array(most);
-  const view = new DataView(page.buffer);
-  page[0] = 0;
-  let at = 1;
-  const putBytes = (bytes: Uint8Array) => {
-    view.setUint32(at, bytes.length);
-    page.set(bytes, at + LENGTH_BYTES);
-    at += LENGTH_BYTES + bytes.length;
-  };
-  const putText = (text: string) => {
-    const { written } = encoder.encodeInto(text, page.subarray(at + LENGTH_BYTES));
-    view.setUint32(at, written);
-    at += LENGTH_BYTES + written;
-  };
-  const putUint64 = (value: number) => {
-    view.setUint32(at, 8);
-    view.setUint32(at + LENGTH_BYTES, Math.floor(value / 2 ** 32));
-    view.setUint32(at + 2 * LENGTH_BYTES, value % 2 ** 32);
-    at += LENGTH_BYTES + 8;
-  };
-  putBytes(FORMAT_BYTES);
-  putText(origin);
-  putUint64(seq);
-  putBytes(previous);
-  putUint64(time);
-  putText(by);
-  putText(kind);
+  if (page.length < most) {
+    page = new Uint8Array(most);
+    view = new DataView(page.buffer);
+    named = undefined;
+  }
+  if (named !== origin) {
+    page[0] = 0;
+    nameEnd = putText(origin, putBytes(FORMAT_BYTES, 1));
+    named = origin;
+  }
+  let at = putUint64(seq, nameEnd);
+  at = putBytes(previous, at);
+  at = putUint64(time, at);
+  at = putText(by, at);
+  at = putText(kind, at);
   view.setUint32(at, LENGTH_BYTES);
   view.setUint32(at + LENGTH_BYTES, version);
-  at += 2 * LENGTH_BYTES;
-  putText(data);
+  at = putText(data, at + 2 * LENGTH_BYTES);
   return page.subarray(0, at);
+}
+
+function putBytes(bytes: Uint8Array, at: number): number {
+  view.setUint32(at, bytes.length);
+  page.set(bytes, at + LENGTH_BYTES);
+  return at + LENGTH_BYTES + bytes.length;
+}
+
+function putText(text: string, at: number): number {
+  const start = at + LENGTH_BYTES;
+  const written = text.length <= SHORT ? putShort(text, start) : putLong(text, start);
+  view.setUint32(at, written);
+  return start + written;
+}
+
+/** Up to here, asking the encoder takes longer than writing. */
+const SHORT = 64;
+
+function putShort(text: string, start: number): number {
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code >= 0x80) return putLong(text, start);
+    page[start + index] = code;
+  }
+  return text.length;
+}
+
+function putLong(text: string, start: number): number {
+  return encoder.encodeInto(text, page.subarray(start)).written;
+}
+
+function putUint64(value: number, at: number): number {
+  view.setUint32(at, 8);
+  view.setUint32(at + LENGTH_BYTES, Math.floor(value / 2 ** 32));
+  view.setUint32(at + 2 * LENGTH_BYTES, value % 2 ** 32);
+  return at + LENGTH_BYTES + 8;
 }
 
 /**
@@ -142,11 +170,14 @@ interface TypedEntryOf<Kind extends EntryKind> {
   readonly data: EntryData<Kind>;
 }
 
+/** What an entry says, wherever it stands. */
+type EntryContent = Pick<StoredEntry, 'kind' | 'version' | 'data' | 'time' | 'actor'>;
+
 /**
  * The typed view of a stored entry. Throws `journal.invalid_entry` for a kind or version this program does not know, and
  * for data that is not valid or not spelled canonically.
  */
-export function readEntry({ kind, version, data, time, actor: by }: Omit<StoredEntry, 'previous'>): TypedEntry {
+export function readEntry({ kind, version, data, time, actor: by }: EntryContent): TypedEntry {
   parseActor(by);
   if (time > LATEST_TIME)
     throw new JournalError('journal.invalid_entry', 'An entry is from a time that no clock shows.');
@@ -159,7 +190,7 @@ export function readEntry({ kind, version, data, time, actor: by }: Omit<StoredE
       },
     );
   }
-  return { kind, data: checkEntryData(kind, parseData(data)) } as TypedEntry;
+  return { kind, data: readSpelled(kind, data) ?? checkEntryData(kind, parseData(data)) } as TypedEntry;
 }
 
 function parseData(text: string): JsonObject {

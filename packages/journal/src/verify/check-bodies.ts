@@ -101,30 +101,42 @@ function broken(code: FindingCode, seq: number, what: string): CheckedBody {
   return { kind: 'broken', finding: { code, seq, why: `A body of entry ${seq} ${what}.` } };
 }
 
-const FIELDS: ReadonlyMap<string, { readonly body: readonly string[]; readonly snapshot: readonly string[] }> = new Map(
+interface NamingFields {
+  readonly bodies: readonly { readonly name: string; readonly total: string; readonly tellsTotal: boolean }[];
+  readonly snapshots: readonly string[];
+}
+
+/** Made once for each kind: every entry asks. */
+const FIELDS: ReadonlyMap<string, NamingFields> = new Map(
   (Object.keys(ENTRY_KINDS) as EntryKind[]).map((kind) => [
     kind,
-    { body: fieldsOfType(kind, 'body'), snapshot: fieldsOfType(kind, 'snapshot') },
+    {
+      bodies: fieldsOfType(kind, 'body').map((name) => {
+        const total = `${name}_total`;
+        return { name, total, tellsTotal: Object.hasOwn(ENTRY_KINDS[kind].fields, total) };
+      }),
+      snapshots: fieldsOfType(kind, 'snapshot'),
+    },
   ]),
 );
 
 /** The bodies that an entry commits to. */
 export function bodiesIn({ kind, data }: TypedEntry): readonly NamedBody[] {
   const values = data as Readonly<Record<string, unknown>>;
-  return (FIELDS.get(kind)?.body ?? []).flatMap((name) => {
+  const named: NamedBody[] = [];
+  for (const { name, total, tellsTotal } of FIELDS.get(kind)?.bodies ?? []) {
     const commitment = values[name];
-    if (typeof commitment !== 'string') return [];
-    const total = values[`${name}_total`];
-    if (typeof total === 'number') return [{ commitment, total }];
-    return Object.hasOwn(ENTRY_KINDS[kind].fields, `${name}_total`)
-      ? [{ commitment, total: 'uncut' as const }]
-      : [{ commitment }];
-  });
+    if (typeof commitment !== 'string') continue;
+    const told = values[total];
+    if (typeof told === 'number') named.push({ commitment, total: told });
+    else named.push(tellsTotal ? { commitment, total: 'uncut' } : { commitment });
+  }
+  return named;
 }
 
 /** The digests of the policy snapshots that an entry names. */
 export function snapshotsIn({ kind, data }: TypedEntry): readonly string[] {
-  const names = FIELDS.get(kind)?.snapshot ?? [];
+  const names = FIELDS.get(kind)?.snapshots ?? [];
   if (names.length === 0) return names;
   const values = data as Readonly<Record<string, unknown>>;
   return names.map((name) => values[name]).filter((value) => typeof value === 'string');

@@ -11,13 +11,17 @@ export interface EntryChecks {
   readonly count: number;
   /** The log that this one says it follows. */
   readonly follows: LogHead | undefined;
-  /** In the order in which they can find something; the last ones need not be waited for. */
-  check(record: EntryRecord): Generator<Checked>;
+  /** What is wrong with it, as far as it can be said at once. */
+  check(record: EntryRecord): Finding | undefined;
 }
 
+/** The finding of a check that is done; one that is not done yet is put with those that wait. */
+export type Take = (checked: Checked) => Finding | undefined;
+
 /** What an entry must be, beyond linking to the one before it: of its kind, in its place, and with what it names. */
-export function createEntryChecks(parts: WalkParts): EntryChecks {
-  const { source, chain, known, clock } = parts;
+export function createEntryChecks(parts: WalkParts, take: Take): EntryChecks {
+  const { source, chain, known, clock, bodies, checkSnapshot } = parts;
+  const named: NamedChecks = { bodies, checkSnapshot, take };
   let count = 0;
   let follows: LogHead | undefined;
   return {
@@ -27,19 +31,23 @@ export function createEntryChecks(parts: WalkParts): EntryChecks {
     get follows() {
       return follows;
     },
-    *check(record) {
+    check(record) {
       const { seq, time } = record.entry;
-      yield chain.follow(record);
-      const read = readRecord(record, source.origin);
-      if (read.kind === 'broken') return yield read.finding;
+      const unlinked = chain.follow(record);
+      if (unlinked !== undefined) return unlinked;
+      const read = readRecord(record);
+      if (read.kind === 'broken') return read.finding;
       const { entry } = read;
-      yield checkFirst(entry, seq, source.rootKey);
+      const misplaced = checkFirst(entry, seq, source.rootKey);
+      if (misplaced !== undefined) return misplaced;
       count += 1;
       clock.see(seq, time);
       if (entry.kind === 'log.created') follows = headNamedIn(entry.data);
-      yield checkKind(entry, seq, parts);
-      yield* checkNamed(entry, seq, parts);
-      if (known.sizes.has(chain.size)) yield known.compare(chain.size, chain.root());
+      return (
+        take(checkKind(entry, seq, parts)) ??
+        checkNamed(entry, seq, named) ??
+        (known.sizes.has(chain.size) ? take(known.compare(chain.size, chain.root())) : undefined)
+      );
     },
   };
 }
@@ -85,12 +93,20 @@ function checkKind(entry: TypedEntry, seq: number, parts: WalkParts): Checked {
   return undefined;
 }
 
-function* checkNamed(entry: TypedEntry, seq: number, { bodies, checkSnapshot }: WalkParts): Generator<Checked> {
+interface NamedChecks extends Pick<WalkParts, 'bodies' | 'checkSnapshot'> {
+  readonly take: Take;
+}
+
+function checkNamed(entry: TypedEntry, seq: number, { bodies, checkSnapshot, take }: NamedChecks): Finding | undefined {
   // The bodies of an attestation are read where it is checked.
   if (entry.kind !== 'attestation') {
     for (const named of bodiesIn(entry)) {
-      yield bodies.read(named, seq).then((body) => (body.kind === 'broken' ? body.finding : undefined));
+      take(bodies.read(named, seq).then((body) => (body.kind === 'broken' ? body.finding : undefined)));
     }
   }
-  for (const digest of snapshotsIn(entry)) yield checkSnapshot(digest, seq);
+  for (const digest of snapshotsIn(entry)) {
+    const finding = take(checkSnapshot(digest, seq));
+    if (finding !== undefined) return finding;
+  }
+  return undefined;
 }

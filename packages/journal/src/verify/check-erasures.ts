@@ -66,15 +66,15 @@ async function isStatedAt(
   source: Pick<LogSource, 'records' | 'origin'>,
 ): Promise<boolean> {
   for await (const record of entriesBetween(source, seq, seq + 1)) {
-    const entry = typed(record, source.origin);
+    const entry = typed(record);
     return entry?.kind === 'body.erased' && entry.data.body === commitment;
   }
   return false;
 }
 
-export function typed({ entry }: EntryRecord, origin: string): ReturnType<typeof readEntry> | undefined {
+export function typed({ entry }: EntryRecord): ReturnType<typeof readEntry> | undefined {
   try {
-    return readEntry({ ...entry, origin });
+    return readEntry(entry);
   } catch (error) {
     if (error instanceof JournalError) return undefined;
     throw error;

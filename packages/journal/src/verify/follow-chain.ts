@@ -32,7 +32,8 @@ export function createChain(origin: string, { frontier, previous }: LogBase, sha
     follow({ entry, hash: stored }) {
       const misplaced = misplacedAt(entry.seq, frontier.size);
       if (misplaced !== undefined) return misplaced;
-      const hash = hashOf({ ...entry, origin, previous }, sha256);
+      const { seq, time, actor, kind, version, data } = entry;
+      const hash = hashOf({ origin, seq, previous, time, actor, kind, version, data }, sha256);
       if (typeof hash === 'string') return { code: 'entry_malformed', seq: entry.seq, why: hash };
       // SECURITY: T-31 — the hash covers every field and the hash before it; an entry is what it was, or the chain ends here.
       if (!(stored instanceof Uint8Array) || !equalBytes(hash, stored)) return edited(entry.seq, hash, stored);

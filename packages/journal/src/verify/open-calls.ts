@@ -91,7 +91,8 @@ function traceWith(
   if (kind !== 'decision' && kind !== 'intent') return undefined;
   // A copy: the hash may be a view of a page that can otherwise be let go.
   const anchor: CallAnchor = { kind, seq, hash: hash.slice(), snapshot: data.policy_snapshot };
-  const anchors = [...trace.anchors.slice(1 - REMEMBERED_ANCHORS), anchor];
+  const before = trace.anchors;
+  const anchors = before.length === 0 ? [anchor] : [...before.slice(1 - REMEMBERED_ANCHORS), anchor];
   return kind === 'intent' || data.decision === 'deny' ? { ...trace, anchors, isDue: true } : { ...trace, anchors };
 }
 
@@ -105,12 +106,12 @@ export interface LookBack {
 
 /** What the log says about a forgotten call, read again from its anchor on; `attested` when it has an attestation already. */
 export async function lookBack(
-  source: Pick<LogSource, 'records' | 'origin'>,
+  source: Pick<LogSource, 'records'>,
   { callId, from, to }: LookBack,
 ): Promise<CallTrace | 'attested' | 'unknown'> {
   let trace: CallTrace = { anchors: [] };
   for await (const record of entriesBetween(source, from, to)) {
-    const entry = entryOfCall(record, callId, source.origin);
+    const entry = entryOfCall(record, callId);
     if (entry === undefined) continue;
     if (entry.kind === 'attestation') return 'attested';
     trace = traceWith(trace, entry, { seq: record.entry.seq, hash: record.hash }) ?? trace;
@@ -118,9 +119,9 @@ export async function lookBack(
   return trace.anchors.length === 0 ? 'unknown' : trace;
 }
 
-function entryOfCall(record: EntryRecord, callId: string, origin: string): TypedEntry | undefined {
+function entryOfCall(record: EntryRecord, callId: string): TypedEntry | undefined {
   // Reading each entry in full would take long where the call began long ago.
   if (!record.entry.data.includes(callId)) return undefined;
-  const entry = typed(record, origin);
+  const entry = typed(record);
   return entry !== undefined && 'call_id' in entry.data && entry.data.call_id === callId ? entry : undefined;
 }

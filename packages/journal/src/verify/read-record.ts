@@ -8,9 +8,9 @@ export type ReadRecord =
   | { readonly kind: 'broken'; readonly finding: Finding };
 
 /** The entry by its kind, and whether the store finds it by what it says. */
-export function readRecord({ entry: stored, index }: EntryRecord, origin: string): ReadRecord {
+export function readRecord({ entry: stored, index }: EntryRecord): ReadRecord {
   try {
-    const entry = readEntry({ ...stored, origin });
+    const entry = readEntry(stored);
     const differing = index === undefined ? undefined : differenceIn(index, indexOf(stored.actor, entry.data));
     if (differing === undefined) return { kind: 'read', entry };
     const why = `Entry ${stored.seq} is found by another ${differing} than it has.`;

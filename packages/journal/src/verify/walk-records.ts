@@ -1,5 +1,5 @@
 import { checkCheckpoint } from './check-checkpoint.ts';
-import { createEntryChecks } from './check-entry.ts';
+import { createEntryChecks, type Take } from './check-entry.ts';
 import type { CheckpointRecord, LogRecord } from './log-source.ts';
 import { type Checked, createPendingChecks, type PendingChecks } from './pending-checks.ts';
 import type { Finding, LogHead } from './report.ts';
@@ -22,18 +22,17 @@ const MAX_PENDING = 256;
 
 export function createWalk(parts: WalkParts): Walk {
   const pending = createPendingChecks(MAX_PENDING);
-  const entries = createEntryChecks(parts);
   const { chain, roots, calls, clock } = parts;
   let position = 0;
   let checkpoints = 0;
   let signedSize = parts.first;
 
-  /** A finding is for now; a promise of one waits with the others. */
-  const now = (checked: Checked): Finding | undefined => {
+  const take: Take = (checked) => {
     if (!(checked instanceof Promise)) return checked;
     pending.add(position, checked);
     return undefined;
   };
+  const entries = createEntryChecks(parts, take);
   return {
     ...parts,
     pending,
@@ -46,14 +45,8 @@ export function createWalk(parts: WalkParts): Walk {
     counts: () => ({ entries: entries.count, checkpoints, attestations: calls.counts.attestations }),
     check(record) {
       position += 1;
-      if (record.kind === 'entry') {
-        for (const checked of entries.check(record)) {
-          const finding = now(checked);
-          if (finding !== undefined) return finding;
-        }
-        return undefined;
-      }
-      const finding = now(checkSigned(record, signedSize, parts));
+      if (record.kind === 'entry') return entries.check(record);
+      const finding = take(checkSigned(record, signedSize, parts));
       if (finding !== undefined) return finding;
       checkpoints += 1;
       roots.remember(chain.size, chain.root());
