@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { STAGING } from '../../packages/sandbox/src/launch-plan.ts';
 import type { PlanInText } from './programs/sandbox-daemon.ts';
 import { as } from './sandbox-daemon.ts';
-import { type Place, python, tierC } from './sandboxed.ts';
+import { type Place, type ProfileChanges, python, tierC } from './sandboxed.ts';
 
 /**
  * The arguments for bubblewrap exactly as `plan` makes them, and nothing else of Palyra: no launcher with its session and its
@@ -28,8 +28,8 @@ export interface BoxChanges {
   readonly instead?: readonly (readonly [Option, Option])[];
 }
 
-export async function planBox(place: Place): Promise<PlannedBox> {
-  const plan = await place.daemon.plan(python(''), tierC(place));
+export async function planBox(place: Place, profile: ProfileChanges = {}): Promise<PlannedBox> {
+  const plan = await place.daemon.plan(python(''), tierC(place, profile));
   if (!('executor' in plan) || plan.wrapper === undefined)
     throw new Error(`No box was planned: ${JSON.stringify(plan)}`);
   const [bubblewrap = '', ...words] = plan.wrapper;
