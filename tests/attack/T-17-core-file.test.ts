@@ -3,8 +3,11 @@
  * that hands such files to a program of root, it chooses what that one reads.
  */
 import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { as } from './sandbox-daemon.ts';
+import { as, startDaemon } from './sandbox-daemon.ts';
 import { describeBothWays, IS_ROOT, python, textOf, tierB, tierC } from './sandboxed.ts';
 
 /** Asks for as large a file as there can be, crashes, and prints what it got and what was left. */
@@ -21,6 +24,10 @@ for name in os.listdir('.'):
     os.unlink(name)
     print('left a core')
 `;
+const TIERS = [
+  ['B', tierB],
+  ['C', tierC],
+] as const;
 const NOTHING_LEFT = 'refused\nended by 6\n';
 /** Elsewhere, or to a program, where the host says so. */
 const IS_LEFT_HERE = /^core\b[^/|]*$/.test(textOf('/proc/sys/kernel/core_pattern').trim());
@@ -35,11 +42,31 @@ describeBothWays((place) => {
     expect(execFileSync(file, args).toString()).toBe(MAY_HAVE_ONE ? left : NOTHING_LEFT);
   });
 
-  test.each([
-    ['B', tierB],
-    ['C', tierC],
-  ] as const)('Tier %s: there is none, and no more can be had', async (_, profile) => {
+  test.each(TIERS)('Tier %s: there is none, and no more can be had', async (_, profile) => {
     const { stdout } = await place().daemon.run(python(CRASH), profile(place()));
     expect(stdout).toBe(NOTHING_LEFT);
   });
+
+  test('under a launcher that has no such limit the tool’s own is enough', async () => {
+    const launcherProgram = compileUnlimited(place().base);
+    const daemon = await startDaemon(place(), { launcherProgram });
+    const said = [];
+    for (const [, profile] of TIERS) said.push((await daemon.run(python(CRASH), profile(place()))).stdout);
+    await daemon.close();
+    expect(said).toEqual([NOTHING_LEFT, NOTHING_LEFT]);
+  });
 });
+
+/** The launcher without the limit that it gives to itself, and so to everything that it starts. */
+function compileUnlimited(place: string): string {
+  const native = fileURLToPath(new URL('../../packages/sandbox/native/', import.meta.url));
+  const sources = readdirSync(native).filter((name) => name.endsWith('.c') && name !== 'launcher.c');
+  const own = '  setrlimit(RLIMIT_CORE, &none);\n';
+  const text = readFileSync(join(native, 'launcher.c'), 'utf8');
+  expect(text.split(own)).toHaveLength(2);
+  writeFileSync(join(place, 'launcher.c'), text.replace(own, '  (void)none;\n'));
+  const program = join(place, 'palyra-launcher');
+  const files = [join(place, 'launcher.c'), ...sources.map((name) => join(native, name))];
+  execFileSync('cc', ['-std=c17', '-D_GNU_SOURCE', '-O0', '-static', `-I${native}`, '-o', program, ...files]);
+  return program;
+}
