@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream';
 import type { Binding, Refusal, SandboxCommand, SandboxProfile } from '@palyra/sandbox';
 import { findLauncher } from '../../packages/sandbox/src/launcher/find-launcher.ts';
 import type { Pretence } from './programs/pretended-sandbox.ts';
-import type { DaemonEvent, DaemonOrder, DaemonSettings, Outcome } from './programs/sandbox-daemon.ts';
+import type { DaemonEvent, DaemonOrder, DaemonSettings, Outcome, PlanInText } from './programs/sandbox-daemon.ts';
 import { IS_ROOT, type Whereabouts } from './whereabouts.ts';
 
 /** A process that owns a sandbox and stands for palyrad. */
@@ -18,6 +18,8 @@ export interface Daemon {
   start(command: SandboxCommand, profile: SandboxProfile, options?: StartOptions): Started;
   run(command: SandboxCommand, profile: SandboxProfile, options?: StartOptions): Promise<Ended>;
   bind(command: SandboxCommand, profile: SandboxProfile): Promise<Binding | Refusal>;
+  /** What it would tell the launcher. */
+  plan(command: SandboxCommand, profile: SandboxProfile): Promise<PlanInText | Refusal>;
   /** Opens the gate of programs/label-gate.mjs; what it said, now and later, with `ended` for its end. */
   openGate(): Promise<() => string>;
   /** When no sandbox is being started ahead: how many wait. */
@@ -74,6 +76,7 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
   const gone = once(child, 'close');
   const jobs = new Map<number, Job>();
   const questions: ((answer: Binding | Refusal) => void)[] = [];
+  const plans: ((plan: PlanInText | Refusal) => void)[] = [];
   const warmed: ((waiting: number) => void)[] = [];
   let said = '';
   let gateOpened: ((text: () => string) => void) | undefined;
@@ -83,6 +86,7 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
     if (event.event === 'ready') ready.resolve(event);
     else if (event.event === 'refused') ready.reject(new Error(event.code));
     else if (event.event === 'bound') questions[event.question]?.(event.answer);
+    else if (event.event === 'planned') plans.shift()?.(event.plan);
     else if (event.event === 'gate') {
       said += event.text;
       gateOpened?.(() => said);
@@ -115,6 +119,10 @@ export async function startDaemon(place: Whereabouts, options: DaemonOptions = {
     bind(command, profile) {
       tell({ order: 'bind', question: questions.length, command, profile });
       return new Promise((resolve) => questions.push(resolve));
+    },
+    plan(command, profile) {
+      tell({ order: 'plan', command, profile });
+      return new Promise((resolve) => plans.push(resolve));
     },
     openGate() {
       said = '';

@@ -11,6 +11,7 @@ import {
   type Binding,
   createSandbox,
   type Gate,
+  type LaunchPlan,
   type OperatorPlaces,
   type Refusal,
   type RunResult,
@@ -49,11 +50,18 @@ export type DaemonOrder =
       readonly command: SandboxCommand;
       readonly profile: SandboxProfile;
     }
+  /** Answered with `planned`; nothing is run. */
+  | { readonly order: 'plan'; readonly command: SandboxCommand; readonly profile: SandboxProfile }
   | { readonly order: 'consume'; readonly id: number }
   | { readonly order: 'cancel'; readonly id: number }
   /** Answered with `warmed` when no sandbox is being started ahead. */
   | { readonly order: 'warm' }
   | { readonly order: 'close' };
+
+/** A plan without bytes: its data are text. */
+export type PlanInText = Omit<LaunchPlan, 'data' | 'filter'> & {
+  readonly data: readonly { readonly fd: number; readonly base64: string }[];
+};
 
 /** A result without bytes: its output is text. */
 export type Outcome = Exclude<RunResult, { output: unknown }> | TextOf<Extract<RunResult, { output: unknown }>>;
@@ -65,6 +73,7 @@ export type DaemonEvent =
   | { readonly event: 'ready'; readonly launcherPid: number; readonly cgroups: string }
   | { readonly event: 'refused'; readonly code: string }
   | { readonly event: 'bound'; readonly question: number; readonly answer: Binding | Refusal }
+  | { readonly event: 'planned'; readonly plan: PlanInText | Refusal }
   | { readonly event: 'warmed'; readonly waiting: number }
   | { readonly event: 'gate'; readonly text: string }
   | { readonly event: 'started'; readonly id: number }
@@ -98,6 +107,7 @@ try {
     else if (order.order === 'warm') void sandbox.warmed().then((waiting) => say({ event: 'warmed', waiting }));
     else if (order.order === 'gate') gate = await openGate(sandbox);
     else if (order.order === 'consume') running.get(order.id)?.consume();
+    else if (order.order === 'plan') say({ event: 'planned', plan: await plan(sandbox, order) });
     else if (order.order === 'bind') {
       const { question, command, profile } = order;
       void sandbox.bind(command, profile).then((answer) => say({ event: 'bound', question, answer }));
@@ -116,6 +126,16 @@ async function openGate(sandbox: Sandbox): Promise<Gate> {
   opened.onOutput((bytes) => say({ event: 'gate', text: Buffer.from(bytes).toString() }));
   void opened.ended.then(() => say({ event: 'gate', text: 'ended\n' }));
   return opened;
+}
+
+async function plan(
+  sandbox: Sandbox,
+  { command, profile }: Extract<DaemonOrder, { order: 'plan' }>,
+): Promise<PlanInText | Refusal> {
+  const planned = await sandbox.plan(command, profile);
+  if (planned.kind === 'refused') return planned;
+  const { data, filter: _, ...rest } = planned.plan;
+  return { ...rest, data: data.map(({ fd, bytes }) => ({ fd, base64: Buffer.from(bytes).toString('base64') })) };
 }
 
 async function run(

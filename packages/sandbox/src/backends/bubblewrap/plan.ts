@@ -108,6 +108,7 @@ const ISOLATION: readonly string[] = [
   '--die-with-parent',
   // SECURITY: T-07 — or the tool can type into the operator's terminal (TIOCSTI).
   '--new-session',
+  // SECURITY: T-18 — bubblewrap drops them unasked, but where it is root, of the host or of a container: there it keeps all.
   '--cap-drop',
   'ALL',
   '--hostname',
