@@ -1,10 +1,9 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants, copyFile, link, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
+import { copyTree } from './copy-tree.ts';
 
 /** Test code needs vitest, which is large, and never runs as the ordinary user; its own sources are copied all the same. */
 const WITHOUT_DEPENDENCIES = ['@palyra/testkit'];
@@ -32,8 +31,8 @@ export async function copyCheckout(checkout: string, target: string): Promise<vo
     await linkModule(target, manifest.name, directory);
     if (!WITHOUT_DEPENDENCIES.includes(manifest.name)) await collectModules(checkout, directory, modules);
   }
-  await copyDirectories(checkout, target, { directories: workspaces, without: ['dist', 'node_modules'] });
-  await copyDirectories(checkout, target, { directories: [...modules], without: FOR_EDITORS });
+  await copyTree(checkout, target, { paths: workspaces, without: ['dist', 'node_modules'] });
+  await copyTree(checkout, target, { paths: [...modules], without: FOR_EDITORS });
   await openToOthers(target);
 }
 
@@ -60,31 +59,6 @@ async function workspaceDirectories(checkout: string): Promise<string[]> {
 
 /** What only editors and debuggers read: half of the files of a module. */
 const FOR_EDITORS = ['*.d.ts', '*.d.mts', '*.d.cts', '*.map', '*.md'];
-
-interface Directories {
-  readonly directories: readonly string[];
-  /** Names, at any depth. */
-  readonly without: readonly string[];
-}
-
-/** By tar: five thousand files one by one through Node took ten times the CPU. */
-async function copyDirectories(from: string, to: string, { directories, without }: Directories): Promise<void> {
-  const excluded = without.map((name) => `--exclude=${name}`);
-  const read = spawn('tar', ['-C', from, ...excluded, '-cf', '-', '--', ...directories], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  // `o`: they are ours, whoever has the checkout.
-  const write = spawn('tar', ['-C', to, '-xof', '-'], { stdio: ['pipe', 'ignore', 'inherit'] });
-  const ended = Promise.all([once(read, 'close'), once(write, 'close')]);
-  await pipeline(read.stdout, write.stdin).catch((error: NodeJS.ErrnoException) => {
-    // Node closes the input of a process that has ended, perhaps before it has noticed that all of it was written. Both know better.
-    if (error.code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
-  });
-  const codes = (await ended).map(([code]) => code as number | null);
-  // 1: a file has changed meanwhile, if only by one link more to it, as copies for other tests make them.
-  const isCopied = (codes[0] === 0 || codes[0] === 1) && codes[1] === 0;
-  if (!isCopied) throw new Error(`The checkout was not copied: tar ended with ${codes.join(', ')}.`);
-}
 
 async function linkModule(target: string, name: string, directory: string): Promise<void> {
   const place = join(target, 'node_modules', name);
