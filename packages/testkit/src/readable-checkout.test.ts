@@ -18,7 +18,13 @@ async function checkoutWithModule() {
   for (const directory of ['', 'lib']) chmodSync(join(module, directory), 0o755);
   chmodSync(join(module, 'lib/index.js'), 0o644);
   const link = () => linkModules(checkout, target, ['node_modules/@scope/one']);
-  return { home, module, target, link, copied: () => readdirSync(target, { recursive: true }).toSorted() };
+  return {
+    home,
+    module,
+    target,
+    link,
+    copied: () => readdirSync(target, { recursive: true, encoding: 'utf8' }).toSorted(),
+  };
 }
 
 test('modules that are ours and open to everybody are linked', async () => {
