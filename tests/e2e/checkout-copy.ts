@@ -1,14 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BUNDLES } from '../../packages/primitives/src/bundled-program.ts';
+import { copyTree } from '../../packages/testkit/src/copy-tree.ts';
 
 const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url));
-const NOT_COPIED = new Set(['.git', '.cache', 'node_modules', 'dist', 'build', 'coverage']);
+const NOT_COPIED = ['.git', '.cache', 'node_modules', 'dist', 'build', 'coverage'];
 
 /** Made by the set-up. */
 const MADE = ['packages/sandbox/native/build', 'packages/storage/build'];
+
+/** By which a bundle knows what it was made of: with others it is made anew. */
+const WITH_TIMES = { recursive: true, preserveTimestamps: true };
 
 export interface CheckoutCopy {
   readonly path: string;
@@ -19,14 +23,12 @@ export interface CheckoutCopy {
  * A checkout of its own for a test that builds, installs or replaces files, readable by every user. `installed` has what
  * the set-up made and the dependencies too, these as hard links: never write into a file below its node_modules.
  */
-export function copyCheckout(kind: 'fresh' | 'installed'): CheckoutCopy {
+export async function copyCheckout(kind: 'fresh' | 'installed'): Promise<CheckoutCopy> {
   const path = mkdtempSync('/tmp/palyra-copy-');
-  const filter = (source: string) => !NOT_COPIED.has(basename(source));
-  // With their times, by which a bundle knows its sources.
-  cpSync(CHECKOUT, path, { recursive: true, preserveTimestamps: true, filter });
+  await copyTree(CHECKOUT, path, { paths: ['.'], without: NOT_COPIED });
   if (kind === 'installed') {
     linkModules(join(CHECKOUT, 'node_modules'), join(path, 'node_modules'));
-    for (const made of MADE) cpSync(join(CHECKOUT, made), join(path, made), { recursive: true });
+    for (const made of MADE) cpSync(join(CHECKOUT, made), join(path, made), WITH_TIMES);
     // Not what is in it: a copy compiles its own.
     mkdirSync(join(path, '.cache/compiled'), { recursive: true });
   }
@@ -58,7 +60,7 @@ function linkModules(from: string, to: string): void {
     // npm and the set-up write these in place, which would reach the original.
     else if (entry.isFile()) {
       rmSync(join(to, entry.name));
-      cpSync(join(from, entry.name), join(to, entry.name));
+      cpSync(join(from, entry.name), join(to, entry.name), WITH_TIMES);
     }
   }
 }

@@ -22,8 +22,8 @@ describe('the count of tests', () => {
     const notes = lines.filter((line) => /^(suite|skipped|error)/.test(line));
     return { exitCode, notes, last: lines.at(-1) };
   };
-  beforeAll(() => {
-    copy = copyCheckout('installed');
+  beforeAll(async () => {
+    copy = await copyCheckout('installed');
     for (const soak of globSync('{packages,apps,tools,bench}/**/*.soak.test.ts', { cwd: copy.path })) {
       rmSync(join(copy.path, soak));
     }

@@ -44,7 +44,7 @@ describe(`the release on a host with Node ${HOST_NODE}`, () => {
   };
 
   beforeAll(async () => {
-    copy = copyCheckout('installed');
+    copy = await copyCheckout('installed');
     elsewhere = mkdtempSync('/tmp/palyra-release-');
     // What an earlier build made of a source that was deleted since.
     mkdirSync(join(copy.path, 'packages/primitives/dist'));

@@ -38,8 +38,8 @@ describe(`on a host with Node ${HOST_NODE}`, () => {
     mkdirSync(dirname(join(copy.path, file)), { recursive: true });
     writeFileSync(join(copy.path, file), source);
   };
-  beforeAll(() => {
-    copy = copyCheckout('installed');
+  beforeAll(async () => {
+    copy = await copyCheckout('installed');
   });
   afterAll(() => copy.remove());
 

@@ -45,8 +45,8 @@ afterAll(removeOrdinaryUser);
 
 describe('on a checkout that is set up', () => {
   let copy: CheckoutCopy;
-  beforeAll(() => {
-    copy = copyCheckout('installed');
+  beforeAll(async () => {
+    copy = await copyCheckout('installed');
   });
   afterAll(() => copy.remove());
 
@@ -156,8 +156,8 @@ const HOSTILE = {
 
 describe('on a fresh clone', () => {
   let copy: CheckoutCopy;
-  beforeAll(() => {
-    copy = copyCheckout('fresh');
+  beforeAll(async () => {
+    copy = await copyCheckout('fresh');
   });
   afterAll(() => copy.remove());
 
@@ -184,8 +184,8 @@ describe('on a fresh clone', () => {
 
 describe('when npm does not come to its end', () => {
   let copy: CheckoutCopy;
-  beforeAll(() => {
-    copy = copyCheckout('fresh');
+  beforeAll(async () => {
+    copy = await copyCheckout('fresh');
     mkdirSync(join(copy.path, '.cache'));
   });
   afterAll(() => copy.remove());

@@ -13,7 +13,7 @@ import { checkNotifications } from '../unit.ts';
 import { sqliteBuilder, sqliteReader } from './dialect.ts';
 import { NOTIFICATIONS_MIGRATION, PLAIN_NOTIFICATIONS_MIGRATION, SQLITE_TYPES } from './migrate.ts';
 import { received } from './sent-result.ts';
-import { startThread, type ThreadClient } from './thread-client.ts';
+import { startThread, startThreadWhenAsked } from './thread-client.ts';
 import type {
   ReaderRequest,
   ReaderResult,
@@ -37,7 +37,7 @@ const POLL_MS = 250;
 const LOCKED_PAUSE_MS = 20;
 const MAX_WAITING = 10_000;
 
-/** The embedded store: a thread that writes, a thread that reads, and an event loop that does neither. */
+/** The embedded store: a thread that writes, once asked a thread that reads, and an event loop that does neither. */
 export async function openSqlite<Schema>(options: SqliteOptions): Promise<Database<Schema>> {
   const { lockTimeoutMs, logger } = options;
   // Absolute, so that both threads open the same file, and SQLite reads neither a URI nor `:memory:` into it.
@@ -53,31 +53,30 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
 
   const { entry, programs } = writerThread(options.programs);
   const sent = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const { writer, reader } = await startBoth(
-    startThread<WriterRequest, WriterResult>({
-      entry,
-      data: {
-        path,
-        lockTimeoutMs,
-        migrations,
-        programs,
-        origin,
-        emptier: emptierEntry().href,
-        sent,
-      } satisfies WriterThreadData,
-      maxWaiting: MAX_WAITING,
-      lost: 'storage.outcome_unknown',
-      events,
+  const writer = await startThread<WriterRequest, WriterResult>({
+    entry,
+    data: {
+      path,
+      lockTimeoutMs,
+      migrations,
+      programs,
+      origin,
+      emptier: emptierEntry().href,
       sent,
-    }),
-    startThread<ReaderRequest, ReaderResult>({
-      entry: readerThread(),
-      data: { path, lockTimeoutMs, pollMs: POLL_MS, origin } satisfies ReaderThreadData,
-      maxWaiting: MAX_WAITING,
-      lost: 'storage.unavailable',
-      events,
-    }),
-  );
+    } satisfies WriterThreadData,
+    maxWaiting: MAX_WAITING,
+    lost: 'storage.outcome_unknown',
+    events,
+    sent,
+  });
+  // A first read waits for Node to make a thread, some 60 ms. palyrad always reads; on two cores it starts no later for it.
+  const reader = startThreadWhenAsked<ReaderRequest, ReaderResult>({
+    entry: readerThread(),
+    data: { path, lockTimeoutMs, pollMs: POLL_MS, origin } satisfies ReaderThreadData,
+    maxWaiting: MAX_WAITING,
+    lost: 'storage.unavailable',
+    events,
+  });
 
   return {
     read: sqliteReader<Schema>(async (sql, parameters) =>
@@ -160,19 +159,4 @@ function requireDatabase(path: string): void {
   throw new StorageError('storage.unavailable', 'There is no database yet.', {
     fix: 'Look whether this is the home you mean; palyrad makes the database when it first starts.',
   });
-}
-
-type Writer = ThreadClient<WriterRequest, WriterResult>;
-type Reader = ThreadClient<ReaderRequest, ReaderResult>;
-
-/** At once, for most of starting is loading code; when one fails, the other is not left behind. */
-async function startBoth(
-  writing: Promise<Writer>,
-  reading: Promise<Reader>,
-): Promise<{ writer: Writer; reader: Reader }> {
-  const [writer, reader] = await Promise.allSettled([writing, reading]);
-  if (writer.status === 'fulfilled' && reader.status === 'fulfilled')
-    return { writer: writer.value, reader: reader.value };
-  for (const thread of [writer, reader]) if (thread.status === 'fulfilled') await thread.value.close();
-  throw writer.status === 'rejected' ? writer.reason : (reader as PromiseRejectedResult).reason;
 }

@@ -33,7 +33,7 @@ send({ kind: 'ready' });
 
 function answer({ id, body }: Request<ReaderRequest>): Answer<ReaderResult> {
   try {
-    // Opened late, so that this thread may start while the writer still creates the file.
+    // Opened with the first question: why it cannot be opened is then the answer, and the next question tries again.
     connection ??= openForReading(data);
     if (body.kind === 'query') return { id, ok: true, result: connection.queryToSend(body.sql, body.parameters) };
     stopWatching ??= watchNotifications({ ...data, connection, send });

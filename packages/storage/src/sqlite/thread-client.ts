@@ -39,9 +39,43 @@ interface Waiting<Result> {
 
 /** Resolves when the thread is ready; throws what it failed with. */
 export async function startThread<Body, Result>(options: ThreadOptions): Promise<ThreadClient<Body, Result>> {
-  const worker = new Worker(options.entry, { workerData: options.data });
+  const worker = makeWorker(options);
   await ready(worker);
   return connectTo<Body, Result>(worker, options);
+}
+
+/**
+ * Starts the thread with the first request, for one takes some 60 ms of CPU and many who could ask never do. That request
+ * waits for the start, and so does what comes meanwhile: the requests are posted at once and read when the thread is up.
+ * A thread that ends before it was ready fails them like one that dies.
+ */
+export function startThreadWhenAsked<Body, Result>(options: ThreadOptions): ThreadClient<Body, Result> {
+  let thread: ThreadClient<Body, Result> | undefined;
+  let closed = false;
+  return {
+    request(body) {
+      if (thread === undefined && closed) return Promise.reject(databaseClosed());
+      try {
+        thread ??= connectTo<Body, Result>(makeWorker(options), options);
+      } catch (error) {
+        return Promise.reject(error);
+      }
+      return thread.request(body);
+    },
+    async close() {
+      closed = true;
+      await thread?.close();
+    },
+  };
+}
+
+/** Throws at once when the system gives no more threads. */
+function makeWorker({ entry, data }: ThreadOptions): Worker {
+  try {
+    return new Worker(entry, { workerData: data });
+  } catch (cause) {
+    throw couldNotStart(cause);
+  }
 }
 
 function ready(worker: Worker): Promise<void> {
@@ -49,9 +83,7 @@ function ready(worker: Worker): Promise<void> {
     worker.once('exit', () =>
       reject(new StorageError('storage.unavailable', 'A storage thread ended before it was ready.')),
     );
-    worker.once('error', (cause) =>
-      reject(new StorageError('storage.unavailable', 'A storage thread could not start.', { cause })),
-    );
+    worker.once('error', (cause) => reject(couldNotStart(cause)));
     worker.once('message', (message: FromThread<never>) => {
       if (message.kind === 'ready') resolve();
       else if (message.kind === 'failed') reject(fromErrorData(message.error));
@@ -135,7 +167,7 @@ function connectTo<Body, Result>(
   return {
     request(body) {
       if (died) return Promise.reject(threadDied());
-      if (closed) return Promise.reject(new StorageError('storage.closed', 'The database is closed.'));
+      if (closed) return Promise.reject(databaseClosed());
       if (waiting.size >= maxWaiting) return Promise.reject(overloaded(maxWaiting));
       return new Promise<Result>((resolve, reject) => {
         const id = nextId++;
@@ -166,6 +198,14 @@ function settle<Result>(waiting: Map<number, Waiting<Result>>, answer: Answer<Re
 function failAll<Result>(waiting: Map<number, Waiting<Result>>, error: StorageError): void {
   for (const waiter of waiting.values()) waiter.reject(error);
   waiting.clear();
+}
+
+function couldNotStart(cause: unknown): StorageError {
+  return new StorageError('storage.unavailable', 'A storage thread could not start.', { cause });
+}
+
+function databaseClosed(): StorageError {
+  return new StorageError('storage.closed', 'The database is closed.');
 }
 
 function threadDied(): StorageError {
