@@ -66,7 +66,7 @@ test.for([
 });
 
 test('no thread is started for a batch that there is no memory for, and it is checked elsewhere', async () => {
-  const entry = vi.fn(() => new URL('file:///nowhere/at-all.js'));
+  const entry = vi.fn<() => URL>(() => new URL('file:///nowhere/at-all.js'));
   const crypto = createSignatureThreads({ few: 0, mostThreads: 1, entry })();
   const { all, holds } = signedOnes(3);
   const withoutMemory = all.map((signed) => {
