@@ -1,6 +1,6 @@
 import { createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createSignatureThreads } from './check-signatures.ts';
 import type { SignedBytes } from './format/crypto.ts';
 import { isPackable, packSigned, unpackSigned } from './packed-signatures.ts';
@@ -63,6 +63,21 @@ test.for([
   const crypto = createSignatureThreads({ few: 0, mostThreads: 1, entry })();
   const { all, holds } = signedOnes(COUNT);
   expect(await Promise.all(all.map((one) => crypto.verifyEd25519(one)))).toEqual(holds);
+});
+
+test('no thread is started for a batch that there is no memory for, and it is checked elsewhere', async () => {
+  const entry = vi.fn<() => URL>(() => new URL('file:///nowhere/at-all.js'));
+  const crypto = createSignatureThreads({ few: 0, mostThreads: 1, entry })();
+  const { all, holds } = signedOnes(3);
+  const withoutMemory = all.map((signed) => {
+    const message = signed.message.slice();
+    const length = () => {
+      throw new RangeError('Array buffer allocation failed');
+    };
+    return { ...signed, message: Object.defineProperty(message, 'length', { get: length }) };
+  });
+  expect(await Promise.all(withoutMemory.map((one) => crypto.verifyEd25519(one)))).toEqual(holds);
+  expect(entry).not.toHaveBeenCalled();
 });
 
 test('an answer that says too little is a refusal', async () => {

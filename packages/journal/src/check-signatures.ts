@@ -30,10 +30,10 @@ function ownEntry(): URL {
 }
 
 /**
- * Makes `nodeCrypto`s, one for each verification, that may have to check many: signatures go in batches to threads of their own, of which there are fewer than
- * processors. Node's pool has four, each is woken for each signature, and on two processors they take the time of the
- * thread that reads the log. What a thread that dies did not answer is checked in the pool, so nothing is ever taken for
- * checked that was not.
+ * Makes `nodeCrypto`s, one for each verification, that may have to check many: signatures go in batches to threads of
+ * their own, of which there are fewer than processors. Node's pool has four, each is woken for each signature, and on two
+ * processors they take the time of the thread that reads the log. What a thread that dies did not answer is checked in the
+ * pool, so nothing is ever taken for checked that was not.
  */
 export function createSignatureThreads(options: Partial<ThreadOptions> = {}): () => VerifyCrypto {
   const { few = FEW, mostThreads = mostUseful(), entry = ownEntry } = options;
@@ -57,7 +57,9 @@ export function createSignatureThreads(options: Partial<ThreadOptions> = {}): ()
     waiting = [];
     if (batch.length === 0) return;
     try {
-      freest().send(batch);
+      // Before a thread is started for it: there may be no memory, and a thread that is given nothing waits for ever.
+      const packed = packSigned(batch.map(({ signed }) => signed));
+      freest().send(batch, packed);
     } catch {
       hasFailed = true;
       checkInPool(batch);
@@ -91,7 +93,8 @@ interface Check {
 
 interface Thread {
   readonly batches: Map<number, readonly Check[]>;
-  send(batch: readonly Check[]): void;
+  /** Throws when it cannot be sent; then it is not among `batches`. */
+  send(batch: readonly Check[], packed: Uint8Array<ArrayBuffer>): void;
 }
 
 /** `whenGone` is told once, before the thread could be given anything in vain. */
@@ -106,17 +109,20 @@ function startThread(entry: URL, whenGone: (how: 'idle' | 'failed') => void): Th
     if (!isGone) whenGone(how);
     isGone = true;
   };
-  worker.on('message', ({ id, holds }: SignatureAnswer) => {
-    const batch = batches.get(id) ?? [];
-    batches.delete(id);
-    for (const [at, { resolve }] of batch.entries()) resolve(holds[at] === 1);
-    if (batches.size > 0) return;
-    // A thread that waits for work keeps no process alive.
+  /** A thread that waits for work keeps no process alive. */
+  const rest = () => {
     worker.unref();
     idle = setTimeout(() => {
       go('idle');
       void worker.terminate();
     }, IDLE_MS).unref();
+  };
+  rest();
+  worker.on('message', ({ id, holds }: SignatureAnswer) => {
+    const batch = batches.get(id) ?? [];
+    batches.delete(id);
+    for (const [at, { resolve }] of batch.entries()) resolve(holds[at] === 1);
+    if (batches.size === 0) rest();
   });
   // It ends right after.
   worker.on('error', () => undefined);
@@ -128,14 +134,13 @@ function startThread(entry: URL, whenGone: (how: 'idle' | 'failed') => void): Th
   });
   return {
     batches,
-    send(batch) {
-      clearTimeout(idle);
-      worker.ref();
+    send(batch, packed) {
+      const task: SignatureTask = { id: lastId + 1, packed };
+      worker.postMessage(task, [packed.buffer]);
       lastId += 1;
       batches.set(lastId, batch);
-      const packed = packSigned(batch.map(({ signed }) => signed));
-      const task: SignatureTask = { id: lastId, packed };
-      worker.postMessage(task, [packed.buffer]);
+      clearTimeout(idle);
+      worker.ref();
     },
   };
 }

@@ -179,6 +179,14 @@ describe('a stored entry', () => {
     );
   });
 
+  // SECURITY: T-31 — the file of a store can be edited so that its columns hold anything.
+  test.each([null, undefined, 5, new TextEncoder().encode(DATA), { length: 1 }])(
+    'is refused when its data is no text: %o',
+    (data) => {
+      expect(() => readEntry({ ...ENTRY, data: data as never })).toThrow(invalidEntry);
+    },
+  );
+
   test('is refused when its actor is none', () => {
     expect(() => readEntry({ ...ENTRY, actor: 'eve' })).toThrow(
       expect.objectContaining({ code: 'journal.invalid_actor' }),

@@ -190,7 +190,9 @@ export function readEntry({ kind, version, data, time, actor: by }: EntryContent
       },
     );
   }
-  return { kind, data: readSpelled(kind, data) ?? checkEntryData(kind, parseData(data)) } as TypedEntry;
+  // SECURITY: T-31 — of any type: an edited store can hold what no entry has.
+  const quickly = typeof data === 'string' ? readSpelled(kind, data) : undefined;
+  return { kind, data: quickly ?? checkEntryData(kind, parseData(data)) } as TypedEntry;
 }
 
 function parseData(text: string): JsonObject {

@@ -7,6 +7,7 @@ import { ENTRY_KINDS, type EntryData, type EntryKind } from './entry-kinds.ts';
  * always found where the one before it ends.
  */
 export function readSpelled<Kind extends EntryKind>(kind: Kind, text: string): EntryData<Kind> | undefined {
+  if (text.length > LONG) return undefined;
   const data: Record<string, unknown> = {};
   let at = 0;
   for (const { name, first, next, isOptional, read } of FIELDS[kind]) {
@@ -22,6 +23,12 @@ export function readSpelled<Kind extends EntryKind>(kind: Kind, text: string): E
   const isWhole = at > 0 && at === text.length - 1 && text.charCodeAt(at) === CLOSING_BRACE;
   return isWhole ? (data as EntryData<Kind>) : undefined;
 }
+
+/**
+ * SECURITY: T-31 — what is cut out of a text keeps all of it in memory, and a verifier remembers ids of many thousand open
+ * calls. Longer ones are parsed, which copies; those that this program writes are shorter but for long lists of policies.
+ */
+export const LONG = 4096;
 
 /** Leaves what stands there in `value`, and returns where it ends, or `NOWHERE`. */
 type Read = (text: string, at: number) => number;

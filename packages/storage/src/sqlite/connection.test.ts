@@ -60,6 +60,9 @@ test('what is sent to another thread arrives as it was found, whatever it is', a
   for (const sql of [
     'select a, b, c, d from t order by a',
     'select d as "a", a as "constructor", b as "toString" from t',
+    'select a as "__proto__", b from t',
+    'select c as "__proto__", b from t',
+    'select a, b as a, c as "1", d as "0" from t',
     'select * from t',
     'select count(*) as n from t',
     'select a from t where a = 7',

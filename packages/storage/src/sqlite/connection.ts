@@ -111,15 +111,18 @@ function withStatements(database: DatabaseSync): Connection {
 
 interface Listing {
   readonly statement: StatementSync;
-  /** None when they can change without the statement: `*` is what the table has by then, which a migration may change. */
+  /**
+   * None when they can change without the statement: `*` is what the table has by then, which a migration may change. And
+   * none when a row cannot be made by setting one after the other, which `__proto__` does not make a field of it.
+   */
   readonly columns: readonly string[];
 }
 
 function prepareListing(database: DatabaseSync, sql: string): Listing {
   const statement = database.prepare(sql);
   statement.setReturnArrays(true);
-  const columns = sql.includes('*') ? [] : statement.columns().map(({ name }) => name);
-  return { statement, columns };
+  const columns = statement.columns().map(({ name }) => name);
+  return { statement, columns: sql.includes('*') || columns.includes('__proto__') ? [] : columns };
 }
 
 function prepare(database: DatabaseSync, sql: string): Prepared {
