@@ -159,13 +159,13 @@ describe('with palyrad', () => {
 
   const decided = async (command: string) =>
     rewritten(await agent.say(agent.event('PreToolUse', 'Bash', { command }))).split(' ') as [string, ...string[]];
-  /** Its output began, so all of it has been started; what it started names itself. */
+  /** It is under way, and so is what it started, which names itself. */
   const started = async (mark: string, loop = 'while :; do echo more; done') => {
-    const [program, ...rest] = await decided(`sleep ${mark} & sleep 0.01; echo started; ${loop}`);
+    const [program, ...rest] = await decided(`sleep ${mark} & echo started; ${loop}`);
     const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
     const said = endOf(child);
     await once(child.stdout ?? child, 'data');
-    expect(running(mark)).not.toEqual([]);
+    await expect.poll(() => running(mark), { timeout: 20_000 }).not.toEqual([]);
     return { child, said };
   };
   const expectGone = async (mark: string) => {
