@@ -71,8 +71,30 @@ export default defineBenchmark<SandboxContext>({
     loopBlock('loop-block', 'tier-c'),
     loopBlock('loop-block-spawn', 'spawn'),
     loopBlock('loop-block-idle', 'nothing'),
+    loopBlockBeside('loop-block-beside'),
   ],
 });
+
+/** What the machine does to the loop of a process that starts nothing while another one runs the same command. */
+function loopBlockBeside(name: string): Contender<SandboxContext> {
+  return {
+    name,
+    prepare({ daemon, sandbox, workspace }) {
+      const profile = profileOf('C', workspace);
+      return {
+        sample: 'result',
+        async operation() {
+          const [block, result] = await Promise.all([
+            daemon.blockOf('nothing'),
+            sandbox.run({ argv: [COMMAND] }, profile),
+          ]);
+          succeeded(result);
+          return block;
+        },
+      };
+    },
+  };
+}
 
 function tier(name: string, which: SandboxProfile['tier']): Contender<SandboxContext> {
   return {
