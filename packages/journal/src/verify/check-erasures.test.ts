@@ -5,9 +5,8 @@ import type { LogRecord, LogSource } from './log-source.ts';
 const BODY = 'b'.repeat(64);
 const OTHER = 'c'.repeat(64);
 
-function sourceOf(erased: Readonly<Record<number, string>>): Pick<LogSource, 'records' | 'origin'> {
+function sourceOf(erased: Readonly<Record<number, string>>): Pick<LogSource, 'records'> {
   return {
-    origin: 'palyra/test',
     async *records(from) {
       yield Object.entries(erased)
         .filter(([seq]) => Number(seq) >= from)

@@ -22,10 +22,7 @@ interface Claim {
 /** Beyond it, statements are looked up instead of remembered. */
 const REMEMBERED = 100_000;
 
-export function createErasures(
-  source: Pick<LogSource, 'records' | 'origin'>,
-  remembered: number = REMEMBERED,
-): Erasures {
+export function createErasures(source: Pick<LogSource, 'records'>, remembered: number = REMEMBERED): Erasures {
   const claims = new Map<string, Claim>();
   const statements = new Map<string, number>();
   const settleOne = (commitment: string) => {
@@ -60,11 +57,7 @@ export function createErasures(
   };
 }
 
-async function isStatedAt(
-  seq: number,
-  commitment: string,
-  source: Pick<LogSource, 'records' | 'origin'>,
-): Promise<boolean> {
+async function isStatedAt(seq: number, commitment: string, source: Pick<LogSource, 'records'>): Promise<boolean> {
   for await (const record of entriesBetween(source, seq, seq + 1)) {
     const entry = typed(record);
     return entry?.kind === 'body.erased' && entry.data.body === commitment;

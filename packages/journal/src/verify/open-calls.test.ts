@@ -81,14 +81,13 @@ describe('open calls', () => {
 });
 
 describe('looking back', () => {
-  function sourceOf(entries: readonly TypedEntry[]): Pick<LogSource, 'records' | 'origin'> {
+  function sourceOf(entries: readonly TypedEntry[]): Pick<LogSource, 'records'> {
     const records = entries.map(({ kind, data }, seq): LogRecord => {
       const sorted = Object.fromEntries(Object.entries(data).toSorted(([one], [other]) => (one < other ? -1 : 1)));
       const entry = { seq, time: 1, actor: 'daemon:palyrad', kind, version: 1, data: JSON.stringify(sorted) };
       return { kind: 'entry', entry, hash: HASH };
     });
     return {
-      origin: 'palyra/test',
       async *records(from) {
         yield records.slice(from);
       },
