@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { PALYRAD_FLAGS } from '@palyra/config';
 import type { Contender } from './harness.ts';
 import type { SandboxPlace } from './sandbox-place.ts';
 
@@ -26,7 +27,7 @@ export function loopBlock<Context extends { readonly daemon: Daemon }>(
 
 export async function createDaemon({ workspace }: SandboxPlace): Promise<Daemon> {
   const child = fork(fileURLToPath(new URL('./grown-daemon.ts', import.meta.url)), [workspace], {
-    execArgv: ['--conditions=palyra-source'],
+    execArgv: [...PALYRAD_FLAGS, '--conditions=palyra-source'],
   });
   await answerOf(child);
   return {

@@ -23,7 +23,7 @@ function promptOf(facts: Partial<PromptFacts>, more: Partial<Question> = {}): Ap
   const subject = subjectDigest(question.subject);
   const times = { askedAt: 0, expiresAt: 1 };
   const asked = { ...question, ...more, facts: { ...question.facts, ...facts } };
-  return makePrompt({ approvalId, subject, question: asked, limits, ...times });
+  return makePrompt({ approvalId, subject, question: asked, limits, ...times, salt: '00'.repeat(32) });
 }
 
 function textsIn(value: unknown): string[] {

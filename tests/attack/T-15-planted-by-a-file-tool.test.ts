@@ -47,6 +47,19 @@ test('a repository that only its content gives away gets no hooks either, and no
   expect(result).toMatchObject({ kind: 'unknown_outcome', code: 'file.protected' });
 });
 
+test('what cargo, bazel and other repositories’ programs start is asked about before a file tool writes it', async () => {
+  const paths = '.cargo/config.toml one/.cargo/config .bazelrc .hg/hgrc .jj/repo/config.toml .husky/pre-commit'.split(
+    ' ',
+  );
+  for (const path of paths) {
+    const plan = await place.plan('palyra.fs.write', { path, content: 'planted\n' });
+    if (plan.kind === 'refused') throw new Error(plan.message);
+    expect([path, plan.enforced.protectedPaths]).toEqual([path, [join(place.workspace, path)]]);
+  }
+  const plain = await place.plan('palyra.fs.write', { path: 'Cargo.toml', content: '[package]\n' });
+  expect(plain).toMatchObject({ enforced: { protectedPaths: [] } });
+});
+
 test('an approval of one protected file opens no other in the same directory', async () => {
   const plan = await place.plan('palyra.fs.write', { path: '.claude/settings.json', content: '{"a":1}\n' });
   if (plan.kind === 'refused') throw new Error(plan.message);

@@ -62,7 +62,9 @@ async function callOnce(happened: string[], refuse: boolean, tool: Tool = watche
 test('nothing runs before the intent is recorded, whatever was made ready meanwhile', async () => {
   const happened: string[] = [];
   expect((await callOnce(happened, false)).outcome.kind).toBe('completed');
-  expect(happened).toEqual(['made ready', 'recorded', 'executed', 'given up']);
+  // Which of the two comes first is the machine's matter: they go on beside one another.
+  expect(happened.slice(0, 2).toSorted()).toEqual(['made ready', 'recorded']);
+  expect(happened.slice(2)).toEqual(['executed', 'given up']);
 });
 
 test('what was made ready for a call whose intent cannot be recorded is given up, and nothing runs', async () => {

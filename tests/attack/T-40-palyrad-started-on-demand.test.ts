@@ -1,12 +1,12 @@
 // T-40: what is around the command that starts palyrad reaches into it: NODE_OPTIONS of an editor, which opens a debugger in the
-// process that holds the authority; and a palyrad.json that was left behind, whose port belongs to somebody else by now.
+// process that holds the authority, as SIGUSR1 from any process of the same user does; and a palyrad.json that was left behind, whose port belongs to somebody else by now.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { homeLayout } from '@palyra/config';
+import { homeLayout, PALYRAD_FLAGS } from '@palyra/config';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { compileCache } from '../../apps/cli/bin/compile-cache.mjs';
 import { declareLongLived } from '../../packages/testkit/src/process-mark.ts';
@@ -14,6 +14,7 @@ import { createTemporaryHome } from '../../packages/testkit/src/temporary-home.t
 import { makeHome } from '../palyrad-process.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../apps/cli/src/main.ts', import.meta.url));
+const BIN = fileURLToPath(new URL('../../apps/cli/bin/palyra.mjs', import.meta.url));
 const HOSTILE = {
   NODE_OPTIONS: '--inspect=127.0.0.1:0 --trace-warnings',
   NODE_PATH: '/tmp',
@@ -70,6 +71,43 @@ test('a debugger that was meant for another Node is not opened in palyrad, nor a
     .split('\0')
     .map((each) => each.split('=')[0]);
   for (const name of Object.keys(HOSTILE)) expect(names).not.toContain(name);
+});
+
+test('it is started with the flags that forbid one from its first moment', () => {
+  const argv = readFileSync(`/proc/${listening().pid}/cmdline`, 'utf8').split('\0');
+  expect(argv.slice(1, 1 + PALYRAD_FLAGS.length)).toEqual(PALYRAD_FLAGS);
+  expect(PALYRAD_FLAGS).toContain('--disable-sigusr1');
+});
+
+test('a signal of the same user opens no debugger either', async () => {
+  process.kill(listening().pid, 'SIGUSR1');
+  // Long enough for Node to have opened one: another program is started, and calls palyrad.
+  expect(await palyra(['status'])).toBe(0);
+  expect(readFileSync(join(root, 'palyrad.log'), 'utf8')).not.toMatch(/debugger|inspector/i);
+});
+
+test.each([
+  ['a command that lives long, which may hold the key of whoever approves', ['--conditions=palyra-source', PROGRAM]],
+  ['the Node of the host that started it, and may look into it', [BIN]],
+])('nor in %s', async (_what, started) => {
+  const env = { PATH: process.env['PATH'], HOME: place.path, NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] };
+  const argv = [...started, '--home', root, 'mcp', 'serve'];
+  const serving = spawn(process.execPath, argv, { env, cwd: place.path });
+  let said = '';
+  const answered = once(serving.stdout, 'data');
+  serving.stderr.on('data', (chunk) => {
+    said += String(chunk);
+  });
+  const ended = once(serving, 'close');
+  // Whatever it answers, it has begun.
+  serving.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+  await Promise.race([answered, ended]);
+  serving.kill('SIGUSR1');
+  expect(await palyra(['status'])).toBe(0);
+  expect(serving.exitCode).toBeNull();
+  serving.stdin.end();
+  await ended;
+  expect(said).not.toMatch(/debugger|inspector/i);
 });
 
 test('nobody calls where a palyrad that is gone used to listen', () => {

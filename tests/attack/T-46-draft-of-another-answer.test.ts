@@ -8,7 +8,7 @@ import { startScriptedPalyrad } from '../integration/scripted-palyrad.ts';
 
 const PATTERN = { effects: [], principal: 'agent:local', session: 'S1', workspace: 'shop' };
 const PROMPT = {
-  format: 'palyra.prompt/1',
+  format: 'palyra.prompt/2',
   approval_id: 'QUESTION',
   what: { sentence: 'agent:local wants to run make.', subject: 'cd'.repeat(32) },
   options: [
@@ -42,7 +42,7 @@ function draftFor(answer: ApprovalAnswer): Readonly<Record<string, JsonValue>> {
   const option = PROMPT.options.find((each) => each.scope === scope);
   const holdsMs = answer.decision === 'approve' ? (answer.ttlMs ?? option?.holds_ms ?? 0) : 0;
   return {
-    format: 'palyra.approval/1',
+    format: 'palyra.approval/2',
     origin: 'palyra.test',
     approval_id: 'QUESTION',
     subject: PROMPT.what.subject,
@@ -126,7 +126,8 @@ describe('and nothing else', () => {
     ['for a time that has not come', YES, { decided_at: Date.now() + 86_400_000, expires_at: Date.now() + 86_400_001 }],
     ['for no time at all', YES, { expires_at: null }],
     ['of another device', YES, { credential: 'OTHER' }],
-    ['in another format', YES, { format: 'palyra.approval/2' }],
+    ['in a format to come', YES, { format: 'palyra.approval/3' }],
+    ['in the format of earlier prompts', YES, { format: 'palyra.approval/1' }],
     ['in words that nobody said', NO, { reason: 'Go on, then.' }],
   ])('%s', async (_name, answer, more) => {
     const { outcome, signed, recorded } = await decide(answer, canonicalJson({ ...draftFor(answer), ...more }));

@@ -137,6 +137,22 @@ describe('Codex with the hook that palyra install wrote', () => {
     expect(isThere('walled')).toBe(false);
   });
 
+  test('runs nothing that its user’s own rules forbid or ask about, although it is given another command', async () => {
+    const rule = (word: string, decision: string) => `prefix_rule(pattern = ["${word}"], decision = "${decision}")\n`;
+    const rules = join(house.person, '.codex/rules');
+    mkdirSync(rules);
+    writeFileSync(join(rules, 'mine.rules'), rule('touch', 'forbidden') + rule('mkdir', 'prompt'));
+    try {
+      const turns = [shell('touch by-rule'), shell('true && mkdir by-rule'), shell('echo x > not-by-rule')];
+      const session = await runCodex(house, turns);
+      expect(session.outputOf(0)).toContain('A rule of the user in Codex forbids this: prefix_rule([["touch"]])');
+      expect(session.outputOf(1)).toContain('Codex lets no hook ask its user');
+      expect([isThere('by-rule'), isThere('not-by-rule')]).toEqual([false, true]);
+    } finally {
+      rmSync(rules, { recursive: true });
+    }
+  });
+
   test('asks, and goes on when a human says yes', async () => {
     const turns = [
       patch('*** Add File: .github/workflows/ci.yml', '+on: push'),

@@ -8,12 +8,6 @@ import { promisify } from 'node:util';
 import { isSignedByKey, openOperatorCredential } from '@palyra/identity';
 import { createTemporaryHome } from '@palyra/testkit';
 import { expect, test } from 'vitest';
-import {
-  judgeApproval,
-  judgeJournalEdit,
-  judgeMetadata,
-  judgePersistence,
-} from '../../apps/cli/src/attack/answered-attacks.ts';
 import { type AttackTargets, CANARY, judgeScript } from '../../apps/cli/src/attack/attack-row.ts';
 import { SCRIPTED_ATTACKS, scriptOf } from '../../apps/cli/src/attack/scripted-attacks.ts';
 import { runInProcess } from './cli-in-process.ts';
@@ -51,7 +45,7 @@ interface Row {
   readonly status: string;
 }
 
-test('each row turns red where nothing stops it', async () => {
+test('each scripted row turns red where nothing stops it', async () => {
   const root = await mkdtemp(join(tmpdir(), 'unboxed-'));
   await mkdir(join(root, '.ssh'));
   await mkdir(join(root, 'identity'));
@@ -91,18 +85,4 @@ test('a row that was not tried is open', () => {
   if (plan === undefined) throw new Error('There is no row.');
   expect(judgeScript(plan, { stdout: '', how: 'sandbox.unsupported' })).toMatchObject({ status: 'open' });
   expect(judgeScript(plan, { stdout: 'TRIED\n', how: '' })).toMatchObject({ status: 'stopped' });
-});
-
-test('what is asked through the API turns red when it is not refused', () => {
-  const allowed = { kind: 'allow', policy_ids: [], reason_code: '', reason: '' } as const;
-  const denied = { ...allowed, kind: 'deny' } as const;
-  const refused = { kind: 'refused', code: 'x', message: '' } as const;
-  expect(judgeMetadata({ decision: denied, outcome: refused }).status).toBe('stopped');
-  expect(judgeMetadata({ decision: { ...allowed, kind: 'ask' }, outcome: refused }).status).toBe('open');
-  expect(judgeMetadata({ decision: allowed, outcome: { kind: 'completed' } }).status).toBe('open');
-  expect(judgePersistence(true).status).toBe('open');
-  expect(judgeApproval('decided', 0).status).toBe('open');
-  expect(judgeApproval('daemon.not_permitted', 0).status).toBe('open');
-  expect(judgeJournalEdit('sound', 'sound').status).toBe('open');
-  expect(judgeJournalEdit('sound', 'nothing to change').status).toBe('open');
 });

@@ -1,10 +1,23 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { createSandbox, type RunResult } from '@palyra/sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isNewEnough } from '../../apps/cli/bin/pinned-node.mjs';
 import { pack } from '../../tools/release/pack.ts';
 import { SOAK_VARIABLE } from '../../tools/suites.ts';
+import { readElf } from '../integration/elf-file.ts';
+import { sandboxProfile } from '../sandbox-profile.ts';
 import { type CheckoutCopy, copyCheckout } from './checkout-copy.ts';
 import { HOST_NODE, runOnHost } from './host.ts';
 
@@ -13,6 +26,25 @@ interface ReleaseManifest {
   readonly dependencies: Readonly<Record<string, string>>;
   readonly bundleDependencies: readonly string[];
   readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+
+const SANDBOX = 'package/node_modules/@palyra/sandbox';
+
+/** A command in Tier C that says the name of its host, which is the box's. */
+async function runInBox(launcherProgram: string, workspace: string): Promise<RunResult> {
+  const home = `${workspace}-of`;
+  mkdirSync(home);
+  const sandbox = await createSandbox({
+    operator: { path: '/usr/bin:/bin', home, palyraHome: join(home, '.palyra'), environment: {} },
+    logger: { error: () => undefined },
+    pool: 'off',
+    launcherProgram,
+  });
+  try {
+    return await sandbox.run({ argv: ['uname', '-n'] }, sandboxProfile(workspace));
+  } finally {
+    await sandbox.close();
+  }
 }
 
 const isSoak = process.env[SOAK_VARIABLE] === '1';
@@ -46,6 +78,8 @@ describe(`the release on a host with Node ${HOST_NODE}`, () => {
   beforeAll(async () => {
     copy = await copyCheckout('installed');
     elsewhere = mkdtempSync('/tmp/palyra-release-');
+    // As root the tool in a box is somebody else, who must get there.
+    chmodSync(elsewhere, 0o755);
     // What an earlier build made of a source that was deleted since.
     mkdirSync(join(copy.path, 'packages/primitives/dist'));
     writeFileSync(join(copy.path, 'packages/primitives/dist/deleted-later.js'), 'export const gone = 1;\n');
@@ -77,6 +111,33 @@ describe(`the release on a host with Node ${HOST_NODE}`, () => {
     expect(files).toEqual(expect.arrayContaining(['package/LICENSE', 'package/README.md', 'package/dist/main.js']));
     const unwanted = /(?<!\.d)\.ts$|\.test\.|tsbuildinfo|deleted-later|\/node_modules\/(?!@palyra\/)/;
     expect(files.filter((file) => unwanted.test(file))).toEqual([]);
+  });
+
+  it('contains launcher, hook and stage, static and executable, where they are looked for; and the launcher runs a box', async () => {
+    const unpacked = folder('unpacked');
+    const unpack = await runOnHost({ argv: ['tar', '-xzf', tarball, '-C', unpacked, SANDBOX], cwd: elsewhere });
+    expect(unpack).toMatchObject({ exitCode: 0, stderr: '' });
+    const { findLauncher, findHook } = (await import(
+      join(unpacked, SANDBOX, 'dist/launcher/find-launcher.js')
+    )) as typeof import('../../packages/sandbox/src/launcher/find-launcher.ts');
+    const [launcher = '', hook = ''] = [findLauncher(), findHook()];
+    const programs = [launcher, hook, join(dirname(launcher), 'palyra-stage')].map((path) => ({
+      path: relative(unpacked, path).replace(`${SANDBOX}/native/build/`, ''),
+      isStatic: readElf(path).isStatic,
+      isExecutable: (statSync(path).mode & 0o100) !== 0,
+    }));
+    expect(programs).toEqual(
+      ['launcher', 'hook', 'stage'].map((name) => ({
+        path: `linux-${process.arch}/palyra-${name}`,
+        isStatic: true,
+        isExecutable: true,
+      })),
+    );
+    expect(await runInBox(launcher, folder('workspace'))).toMatchObject({
+      kind: 'completed',
+      exitCode: 0,
+      output: { stdout: Buffer.from('palyra\n') },
+    });
   });
 
   it('contains every worker entry beside the module that starts it', () => {

@@ -1,11 +1,12 @@
 // A recorded session of a coding agent under the preset `coding`, through the real hook and the real boxes: how often its user is
 // asked, what goes wrong, and what becomes of twenty attacks in between. Attacks and session are one replay: every ordinary call
 // is still judged by what its user expects of it, so an attack that disturbs one is found, and the time is spent once. Without
-// attacks it is `npm run -s replay`.
+// attacks it is plain-replay.test.ts.
 import { execFileSync } from 'node:child_process';
 import { connect } from '@palyra/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AnsweredQuestion, startAnswering } from '../replay/answer-questions.ts';
+import { shortfallsOf } from '../replay/judge-replay.ts';
 import { openPlayer, type PlayedCall } from '../replay/play-call.ts';
 import { type PlayedSession, playSession, wrongWith } from '../replay/play-session.ts';
 import { playUnguarded } from '../replay/play-unguarded.ts';
@@ -76,6 +77,17 @@ describe('attacks in between', () => {
 
   test('all of them are in the journal', () => {
     expect(session.attacks.filter((each) => !isAttested(each))).toEqual([]);
+  });
+
+  test('nothing falls short, and whoever judges it would say so', () => {
+    expect(shortfallsOf(session, 20)).toEqual([]);
+    const [first, ...others] = session.attacks;
+    if (first === undefined) throw new Error('There is no attack.');
+    const judged = (odd: Partial<typeof first>) =>
+      shortfallsOf({ ...session, attacks: [{ ...first, ...odd }, ...others] }, 20);
+    expect(judged({ recorded: [] })).toContain('A01 is not in the journal');
+    expect(judged({ harm: ['it was sent'] })).toEqual(['A01 was not stopped: it was sent']);
+    expect(shortfallsOf({ ...session, attacks: others }, 20)).toEqual(['19 attacks, and not 20']);
   });
 
   test('without Palyra each of them does its harm: what was not found above can be found', () => {

@@ -243,7 +243,8 @@ describe('when npm does not come to its end', () => {
     const env = fakeNpm(`const fs = require('node:fs');
       fs.appendFileSync('.cache/npm.runs', process.pid + '\\n');
       setInterval(() => { if (fs.existsSync('.cache/npm.finish')) process.exit(1); }, 20);`);
-    const pids = () => (existsSync(runs) ? readFileSync(runs, 'utf8').trim().split('\n').map(Number) : []);
+    // Whole lines only: the file is there, empty, before its first line is.
+    const pids = () => (existsSync(runs) ? readFileSync(runs, 'utf8').split('\n').slice(0, -1).map(Number) : []);
     const killed = spawn('node', ['tools/setup.mjs'], {
       cwd: copy.path,
       env: { ...env, PATH: HOST_PATH },

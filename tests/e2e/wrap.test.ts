@@ -189,7 +189,8 @@ test(
     const ready = join(here.workspace, 'ready');
     // It says its size when that changes, and goes on after an interrupt to end as it likes.
     const agent = [
-      `trap 'echo "size $(stty size)"; touch ${ready}-2' WINCH`,
+      // Rows and columns may come one after the other, and each is a change.
+      `trap 'size=$(stty size); echo "size $size"; [ "$size" = "30 100" ] && touch ${ready}-2' WINCH`,
       "trap 'echo interrupted; exit 9' INT",
       `touch ${ready}-1`,
       'while :; do sleep 0.05; done',

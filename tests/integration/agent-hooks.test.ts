@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { JournalService, RunService, StatusService } from '@palyra/api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -67,4 +68,24 @@ test('an agent’s own tool is decided before, and attested as the agent reports
   expect(status.agents).toMatchObject([{ principal: 'agent:local', coverage: 'hooked', openRuns: 0 }]);
   const { entries } = await agent.palyrad.client(JournalService, 'operator').queryEntries({ limit: 1000 });
   expect(entries.filter(({ kind }) => kind === 'attestation')).toHaveLength(3);
+});
+
+test('what a person wrote while an edit was never reported is not taken for the agent’s, and undoing leaves it', async () => {
+  const file = join(agent.workspace, 'shared.txt');
+  const session = { session_id: 'silent', cwd: agent.workspace };
+  const say = (name: 'PreToolUse' | 'PostToolUse', id: string, more = {}) =>
+    agent.say(agent.event(name, 'Write', { file_path: file, content: 'x' }, { ...session, tool_use_id: id, ...more }));
+  writeFileSync(file, 'at first');
+  expect(await say('PreToolUse', 'told')).toEqual(SILENT);
+  writeFileSync(file, 'by the agent');
+  expect(await say('PostToolUse', 'told', { tool_response: { success: true } })).toEqual(SILENT);
+  // This one fails, and its client has no event for that.
+  expect(await say('PreToolUse', 'untold')).toEqual(SILENT);
+  writeFileSync(file, 'by a person');
+  expect(await agent.say({ hook_event_name: 'SessionEnd', ...session })).toEqual(SILENT);
+
+  const runs = agent.palyrad.client(RunService, 'operator');
+  const { files } = await runs.undoRun({ workspace: agent.workspace });
+  expect(files).toMatchObject([{ path: 'shared.txt', result: 'skipped', reason: 'It changed since.' }]);
+  expect(readFileSync(file, 'utf8')).toBe('by a person');
 });

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSandbox, type RunOptions, type Sandbox } from '@palyra/sandbox';
+import { createSandbox, type RunOptions, type RunResult, type Sandbox } from '@palyra/sandbox';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sandboxProfile } from '../sandbox-profile.ts';
 import { until } from './launched-job.ts';
@@ -42,7 +42,8 @@ describe.each([
     beforeAll(open);
     afterAll(close);
 
-    test('is made, and its command runs when it is let go: then it has started', async () => {
+    /** One that waits for its word, and then has it. */
+    const heldOnce = async () => {
       // So that there is something in the pool, where there is one.
       do await touch(tier, {});
       while (pool !== 'off' && (await sandbox.warmed()) === 0);
@@ -52,13 +53,21 @@ describe.each([
       const result = touch(tier, { mayBegin: word.promise });
       // As long as ten of them take to be made.
       await new Promise((resolve) => setTimeout(resolve, 150));
-      expect(touched()).toBe(false);
+      const touchedBefore = touched();
       const letGoAt = Date.now();
       word.resolve();
       const ended = await result;
+      return { ended, letGoAt, touchedBefore };
+    };
+
+    test('is made, and its command runs when it is let go: then it has started', async () => {
+      let held = await heldOnce();
+      // What is hidden from Tier B lies beside what other tests make and remove meanwhile: then the plan is another one.
+      for (let more = 0; more < 5 && pool !== 'off' && !isPooled(held.ended); more += 1) held = await heldOnce();
+      const { ended, letGoAt, touchedBefore } = held;
       expect(ended).toMatchObject({ kind: 'completed', exitCode: 0, pooled: pool !== 'off' });
       expect('startedAt' in ended && ended.startedAt).toBeGreaterThanOrEqual(letGoAt);
-      expect(touched()).toBe(true);
+      expect([touchedBefore, touched()]).toEqual([false, true]);
     });
 
     test('has all of its time when it is let go, however long it waited', async () => {
@@ -105,3 +114,7 @@ describe.each([
     expect(existsSync(`/proc/${pid}`)).toBe(false);
   });
 });
+
+function isPooled(result: RunResult): boolean {
+  return 'pooled' in result && result.pooled;
+}

@@ -73,6 +73,22 @@ test.each([undefined, { rows: 24, columns: 80 }])(
   },
 );
 
+async function saidOf(plan: LaunchPlan): Promise<string> {
+  await using launcher = await openLauncher();
+  const job = launch(launcher, plan);
+  expect(await job.ended).toMatchObject({ kind: 'ended', report: { started: false } });
+  return job.output('stderr').toString('utf8');
+}
+
+test('a source that is gone by then is named by bubblewrap, and nothing runs', async () => {
+  using workspace = makeWorkspace();
+  const plan = await plannedIn(workspace.root);
+  rmSync(join(workspace.root, 'fixed'), { recursive: true });
+  const [put, left] = [await saidOf(plan), await saidOf(leftToBubblewrap(plan))];
+  expect(put).toBe(`bwrap: Can't find source path ${workspace.root}/fixed: No such file or directory\n`);
+  expect(put).toBe(left);
+});
+
 // Bubblewrap, its init and the tool: who puts the root together beside them would be a fourth, at times.
 test.skipIf(process.getuid?.() !== 0)(
   'a sandbox that may hold as many processes as it takes to begin begins every time [needs: root]',

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import type { Client, ToolCallResult } from '@palyra/client';
 import type { AnsweredQuestion, Answerer } from './answer-questions.ts';
 import type { PlayedCall, SessionPlayer } from './play-call.ts';
@@ -39,11 +40,23 @@ export async function playAttack(attack: PlantedAttack, stage: AttackStage): Pro
       : { played: await player.play(call), answers: [] };
   answerer.expect(undefined);
   const made = await callsSince(begun, operator);
-  const recorded = await Promise.all(made.map(async (id) => (await operator.runs.getCall(id)).result));
+  const recorded = await Promise.all(made.map((id) => resultOf(id, operator)));
   const harm = [...answers, ...harmOf(effect, { place, before, told: played.told })];
   const questions = answerer.answered.slice(asked);
   for (const each of cleanup) await player.play(each);
   return { attack, played, questions, recorded, harm };
+}
+
+/** What was told to the agent may be ahead of a call that it never heard of: that one is waited for. */
+async function resultOf(id: string, { runs }: Client) {
+  for (let looks = 0; ; looks += 1) {
+    try {
+      return (await runs.getCall(id)).result;
+    } catch (error) {
+      if (looks === 100 || Object(error).code !== 'client.protocol') throw error;
+      await setTimeout(100);
+    }
+  }
 }
 
 async function endOfJournal({ journal }: Client): Promise<number> {

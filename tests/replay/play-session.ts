@@ -19,8 +19,20 @@ export interface PlayedSession {
   readonly tookMs: number;
 }
 
+/** Another way to play it, for those who want to see a replay that is not as it should be. */
+export interface OddReplay {
+  /** Nothing is answered for good. */
+  readonly answer?: 'once';
+  /** Asked after each call. */
+  isEnough?(steps: readonly SessionStep[]): boolean;
+}
+
 /** The whole ordinary session, one call after the other, as one agent makes them; with attacks at their places, if any. */
-export async function playSession(place: SessionPlace, attacks: readonly PlantedAttack[] = []): Promise<PlayedSession> {
+export async function playSession(
+  place: SessionPlace,
+  attacks: readonly PlantedAttack[] = [],
+  odd: OddReplay = {},
+): Promise<PlayedSession> {
   const began = performance.now();
   using operator = await connect({ home: place.palyrad.home.root, as: 'operator' });
   using player = await openPlayer(place, { byProgram: 1 });
@@ -32,14 +44,19 @@ export async function playSession(place: SessionPlace, attacks: readonly Planted
       made.push(await playAttack(attack, { place, operator, player, answerer }));
     }
     const asked = answerer.answered.length;
-    answerer.expect(call.asked);
+    answerer.expect(call.asked === undefined ? undefined : { ...call.asked, ...answerOf(odd) });
     const played = await player.play(call);
     answerer.expect(undefined);
     steps.push({ number: at + 1, call, played, questions: answerer.answered.slice(asked) });
+    if (odd.isEnough?.(steps) === true) break;
   }
   await player.end();
   await answerer.close();
   return { steps, attacks: made, tookMs: performance.now() - began };
+}
+
+function answerOf({ answer }: OddReplay): Pick<OddReplay, 'answer'> {
+  return answer === undefined ? {} : { answer };
 }
 
 /** Why a step is not what its user expects; undefined: it is. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { pinnedNode } from '../pinned-node.mjs';
+import { isLockfileInStep } from './lockfile-in-step.mjs';
 import { missingPackages } from './missing-packages.mjs';
 import { npmCommand } from './npm-command.mjs';
 import { npmEnvironment, WHOLE_TREE } from './npm-environment.mjs';
@@ -35,6 +36,10 @@ export const npmDependencies = {
     const before = readFileSync(join(root, 'package-lock.json'), 'utf8');
     // Removed first: a set-up that is cut short must not look finished.
     rmSync(join(root, STAMP), { force: true });
+    const isInStep = isLockfileInStep(
+      root,
+      workspaces(root).map(({ path }) => relative(root, path)),
+    );
     const { ok, tail } = await runLogged({
       // Not `npm ci`: the lockfile cannot name builds that do not exist for some platforms (dependencies.md).
       argv: [
@@ -44,6 +49,7 @@ export const npmDependencies = {
         '--no-audit',
         '--no-fund',
         '--prefer-offline',
+        isInStep ? '--no-save' : '--save',
         ...WHOLE_TREE,
         ...RETRIES,
       ],
@@ -94,7 +100,7 @@ function digest(root) {
 }
 
 /** @param {string} root */
-function workspaces(root) {
+export function workspaces(root) {
   /** @type {{ workspaces: string[] }} */
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const folders = manifest.workspaces.flatMap((pattern) => {

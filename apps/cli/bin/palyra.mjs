@@ -21,14 +21,17 @@ const entry = existsSync(SOURCE) ? ['--conditions=palyra-source', SOURCE] : [REL
 // NODE_EXTRA_CA_CERTS stays, though it slows the start of Node 20: behind a company's proxy nothing works without it.
 const { NODE_OPTIONS, NODE_PATH, ...env } = process.env;
 const isClean = NODE_OPTIONS === undefined && NODE_PATH === undefined;
-const isAsStarted = process.execArgv.join(' ') === entry.slice(0, -1).join(' ');
+// SECURITY: T-40 — or Node opens a debugger to whoever connects, in a process that may hold the operator's unlocked key.
+const NO_DEBUGGER = '--disable-sigusr1';
+process.on('SIGUSR1', () => undefined);
+const isAsStarted = process.execArgv.filter((flag) => flag !== NO_DEBUGGER).join(' ') === entry.slice(0, -1).join(' ');
 const cache = entry.length === 1 ? undefined : compileCache(COMPILED);
 
 if (isClean && isAsStarted && isNewEnough(process.versions.node)) {
   await goOnHere(entry.at(-1) ?? RELEASE);
 } else {
   const node = findNode(import.meta.url);
-  const args = [...entry, ...process.argv.slice(2)];
+  const args = [NO_DEBUGGER, ...entry, ...process.argv.slice(2)];
   if (node === undefined) refuse();
   else become(node.path, args, cache === undefined ? env : { NODE_COMPILE_CACHE: cache, ...env });
 }

@@ -58,6 +58,8 @@ export function become(path, args, env) {
       if (!fromTerminal) child.kill(signal);
     });
   }
+  // SECURITY: T-40 — or Node opens a debugger here, in what may look into its child: the one that holds the key.
+  process.on('SIGUSR1', () => undefined);
   child.once('error', (error) => {
     process.stderr.write(`error[cli.node_failed]: ${path} does not start: ${error.message}\n`);
     process.exit(1);

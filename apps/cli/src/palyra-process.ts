@@ -33,6 +33,8 @@ const cli: CliProcess = {
   },
 };
 
+// SECURITY: T-40 — or Node opens a debugger to whoever connects, in a process that may hold the operator's unlocked key.
+process.on('SIGUSR1', () => undefined);
 // Only the first time: whoever presses Ctrl-C again wants the process gone, and the default does that.
 process.once('SIGINT', interrupt);
 process.once('uncaughtException', (thrown) => {

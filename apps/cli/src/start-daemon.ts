@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { HomeLayout } from '@palyra/config';
+import { type HomeLayout, PALYRAD_FLAGS } from '@palyra/config';
 import { visibleText } from '@palyra/primitives';
 import { CliError } from './cli-error.ts';
 import type { CommandContext } from './command.ts';
@@ -107,7 +107,15 @@ function spawnDaemon(
   try {
     return spawn(
       process.execPath,
-      [...conditions, entry, '--home', home.root, ...(idleExit ? ['--idle-exit'] : []), ...(waits ? ['--wait'] : [])],
+      [
+        ...PALYRAD_FLAGS,
+        ...conditions,
+        entry,
+        '--home',
+        home.root,
+        ...(idleExit ? ['--idle-exit'] : []),
+        ...(waits ? ['--wait'] : []),
+      ],
       // Of its own session, so that Ctrl-C here is not meant for it; at the root, so that it holds no directory.
       { detached: true, stdio: [waits ? 'pipe' : 'ignore', output, output], cwd: '/', env: withoutNodes(variables) },
     );

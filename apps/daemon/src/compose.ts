@@ -16,7 +16,6 @@ import {
   createKeptChanges,
   createRedactor,
   createRememberedRules,
-  DEFAULT_TOOL_CALL_CONFIG,
   type FileTools,
   type Gateway,
   type KeptChanges,
@@ -59,9 +58,9 @@ import { type DaemonSchema, lockHome, openStorage } from './open-storage.ts';
 import { openWasm, wasmWays } from './open-wasm.ts';
 import { operatorNetwork } from './operator-network.ts';
 import { PALYRAD, recordPolicyChange } from './record-policy-change.ts';
-import { wasmRuntimeOf } from './wasm-modules.ts';
+import { toolCallConfigOf } from './tool-call-config-of.ts';
 import { type CallObserver, type CallWatch, watchCalls } from './watch-calls.ts';
-import { refuseUnheld, workspaceProfile } from './workspace-profile.ts';
+import { commandProfile, refuseUnheld, workspaceProfile } from './workspace-profile.ts';
 
 export interface DaemonOptions {
   readonly home: HomeLayout;
@@ -89,6 +88,8 @@ export interface Daemon {
   /** What runs through it. */
   readonly calls: CallWatch;
   readonly catalog: Catalog;
+  /** What calls are held to, as the operator configured it. */
+  readonly toolCalls: ToolCallConfig;
   /** An answer for good, given here, is a rule when it is told. */
   readonly approvals: Approvals & Pick<RememberedRules, 'decide' | 'record'>;
   readonly journal: Journal;
@@ -121,8 +122,10 @@ export interface Daemon {
 /** In start order; when one does not come up, those before it are closed again. */
 export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const { home, config, operator, credentials: bind, clock = systemClock } = options;
-  const { toolCalls = { ...DEFAULT_TOOL_CALL_CONFIG, wasmRuntime: wasmRuntimeOf(config) } } = options;
+  const { toolCalls = toolCallConfigOf(config) } = options;
   const { profileFor = (workspace: string) => workspaceProfile(workspace, toolCalls.processRunner) } = options;
+  const commandProfileFor =
+    options.profileFor ?? ((workspace: string) => commandProfile(workspace, toolCalls.processRunner));
   refuseUnheld(toolCalls);
   const redactor = createRedactor();
   const logger = redactingLogger(redactor, options.log);
@@ -139,7 +142,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   const journal = await openJournal({ database, keyDirectory: home.identity, bodyDirectory: home.bodies, clock });
   const owner = await nodeName(home.identity);
   const identity = openIdentity({ home, database, journal, clock });
-  const look = createFolderLook({ operator, sandbox: options.sandbox, profileFor });
+  const look = createFolderLook({ operator, sandbox: options.sandbox, profileFor, clock });
   const workspaces = openWorkspaces({ database, journal, owner, look, clock });
   const unfinishedRules = await recoverRules({ directory: home.policies, journal });
   for (const rule of unfinishedRules) logger.warn({ rule }, NOT_REMEMBERED);
@@ -190,6 +193,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
       },
       sandbox,
       profileFor,
+      commandProfileFor,
       redact: redactor,
       fileTools,
       changes,
@@ -234,6 +238,7 @@ export async function composeDaemon(options: DaemonOptions): Promise<Daemon> {
   return {
     ...watchCalls(gateway, options.observers ?? []),
     catalog,
+    toolCalls,
     approvals: withRules(approvals, rules),
     journal,
     identity,

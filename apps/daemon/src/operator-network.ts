@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Config } from '@palyra/config';
 import { canonicalHost, createPrivateRanges, formatTarget, isMalformed, parseHostRule } from '@palyra/egress';
 import { DEFAULT_OPERATOR_NETWORK, GatewayError, type OperatorNetwork } from '@palyra/gateway';
+import { itemsOf } from './listed-items.ts';
 
 const MIB = 1024 * 1024;
 
@@ -22,14 +23,6 @@ export function operatorNetwork({ egress, approvals }: Pick<Config, 'egress' | '
       bytesOut: egress.megabytes_out * MIB,
     },
   };
-}
-
-/** A number alone is one more port of the item in front of it. */
-function itemsOf(list: string): readonly string[] {
-  return list
-    .split(/,(?!\s*[0-9]+\s*(?:,|$))/)
-    .map((item) => item.trim())
-    .filter((item) => item !== '');
 }
 
 function hostsOf(text: string): readonly string[] {

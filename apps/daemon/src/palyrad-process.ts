@@ -11,6 +11,8 @@ for (const name of ['SIGTERM', 'SIGINT'] as const) {
     interruption.abort();
   });
 }
+// SECURITY: T-40 — whoever starts it by hand says no `--disable-sigusr1`, and Node would open a debugger to the keys.
+process.on('SIGUSR1', () => undefined);
 // Nobody reads what we say any more, which is no reason to end.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 

@@ -7,7 +7,7 @@ import type { OperatorPlaces, Sandbox } from '@palyra/sandbox';
 import { removeAddressFile, writeAddressFile } from './address-file.ts';
 import { createAgentSessions } from './agents/agent-sessions.ts';
 import { openHookListener } from './agents/hook-listener.ts';
-import { localAgent } from './agents/local-agent.ts';
+import { createLocalAgent } from './agents/local-agent.ts';
 import { openWrappedSession } from './agents/open-wrapped-session.ts';
 import { rememberDevice } from './agents/remembered-device.ts';
 import { serveBox } from './agents/serve-box.ts';
@@ -75,7 +75,7 @@ export async function startPalyrad(options: PalyradOptions): Promise<Palyrad> {
   const place = callerPlace(options, daemon);
   const certificate = agentCertificateReader(home.identity);
   const devices = started.adopt(await rememberDevice({ ...identity, clock }), (each) => each.close());
-  const caller = () => localAgent({ certificate, devices, clock, separation: place.separation });
+  const caller = createLocalAgent({ certificate, devices, clock, separation: place.separation });
   const agentSessions = createAgentSessions({
     ...daemon,
     hubs,

@@ -47,8 +47,11 @@ export type AgentAct =
 export type AgentAnswer =
   /** Nothing against it. The agent's own rules go on as if nobody had been asked. */
   | { readonly kind: 'no_objection' }
-  /** Only of a shell: this command instead of its own, which is in the box already. */
-  | { readonly kind: 'run_instead'; readonly command: string }
+  /**
+   * Only of a shell: this command instead of its own, which is in the box already. With `ask` the agent's own program asks its
+   * user first, in these words.
+   */
+  | { readonly kind: 'run_instead'; readonly command: string; readonly ask?: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** What the hook's program does. */

@@ -1,5 +1,7 @@
 import type { JsonObject } from '@palyra/primitives';
 import type { AgentAnswer, AgentEvent, HookReply } from './agent-event.ts';
+import type { ClientRules } from './own-rules/own-rule.ts';
+import type { SettingsPlaces } from './settings-places.ts';
 
 /** One agent that people use: everything that is known of it. Each has a folder, with a file for each of these. */
 export interface AgentClient {
@@ -17,10 +19,22 @@ export interface AgentHooks {
   reply(answer: AgentAnswer, event: AgentEvent): HookReply;
   /** Whether it takes another command for the one it would run. */
   readonly canRewrite: boolean;
+  /** Whether it asks its user when a hook says so. */
+  readonly canAsk: boolean;
+  /** Of one that takes another command: what its user has forbidden, or wants to be asked about. */
+  readonly rules?: ClientRules;
   /** What it says before a tool, in the name of the event: for our own canary. */
   readonly before: string;
   /** Of an agent that runs only hooks which somebody trusted: how it is asked whether it does. */
   readonly trust?: HookTrust;
+  /** Of an agent whose settings can switch all hooks off, ours among them. */
+  readonly switch?: HookSwitch;
+}
+
+export interface HookSwitch {
+  readonly places: SettingsPlaces;
+  /** What in these settings does so; undefined: nothing. Throws `agents.unknown_format`. */
+  whyOff(text: string): string | undefined;
 }
 
 /** Data for whoever starts the agent's own program and asks it. */

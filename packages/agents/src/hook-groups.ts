@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@palyra/primitives';
+import { canonicalJson, type JsonObject, type JsonValue } from '@palyra/primitives';
 import { objectAt, unknownFormat, withMember } from './json-settings.ts';
 import { isObject } from './read-fields.ts';
 
@@ -11,13 +11,17 @@ export interface HookGroups {
 }
 
 /**
- * Into `hooks`, behind what is there. An entry of ours that is there already gives way to this one; nothing else is
- * touched, and no rule that allows anything is ever added. Throws `agents.unknown_format`.
+ * Into `hooks`, behind what is there. An entry of ours that is there already gives way to this one, unless it is the same;
+ * nothing else is touched, and no rule that allows anything is ever added. Throws `agents.unknown_format`.
  */
 export function addHooks(document: JsonObject, { entries }: HookGroups): JsonObject {
   const hooks = objectAt(document, 'hooks');
   const ours = Object.entries(entries).map(([event, entry]) => {
-    const others = entriesOf(hooks, event).filter((each) => !isOurs(each));
+    const there = entriesOf(hooks, event);
+    const own = there.filter(isOurs);
+    // Behind it, or in its group, others may have put theirs since: it stays where it is.
+    if (own.length === 1 && own.every((each) => isTheSame(each, entry))) return [event, there] as const;
+    const others = there.filter((each) => !isOurs(each));
     return [event, [...others, entry]] as const;
   });
   const changed: JsonObject = { ...hooks, ...Object.fromEntries(ours) };
@@ -36,11 +40,18 @@ export function removeHooks(document: JsonObject): JsonObject {
   return withMember(document, 'hooks', left);
 }
 
-function entriesOf(hooks: JsonObject, event: string): readonly JsonValue[] {
+function entriesOf(hooks: JsonObject, event: string): readonly JsonObject[] {
   const value = hooks[event];
   if (value === undefined) return [];
   if (Array.isArray(value) && value.every(isObject)) return value;
   throw unknownFormat(`hooks.${event} is not a list of hooks as they are known here.`);
+}
+
+/** But for what others have in its group. */
+function isTheSame(there: JsonObject, entry: JsonObject): boolean {
+  const { hooks } = there;
+  const own = Array.isArray(hooks) ? { ...there, hooks: (hooks as readonly JsonValue[]).filter(isOurs) } : there;
+  return canonicalJson(own) === canonicalJson(entry);
 }
 
 function isOurs(entry: JsonValue): boolean {

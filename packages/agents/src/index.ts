@@ -5,6 +5,7 @@ export type {
   AgentHooks,
   AgentProfile,
   FileEdit,
+  HookSwitch,
   HookTrust,
   InstallOptions,
   OwnFile,
@@ -14,6 +15,10 @@ export { CLIENT_NAMES, findClient } from './find-client.ts';
 export { findWrapped, WRAP_PROFILES, type WrappedAgent, wrappedBy, wrappedHosts } from './find-wrapped.ts';
 export { CANARY_TOOL, canaryMessage } from './hook-message.ts';
 export { blocked } from './hook-reply.ts';
+export { findOwnRule, type OwnVerdict } from './own-rules/find-own-rule.ts';
+export type { ClientRules, OwnRule } from './own-rules/own-rule.ts';
+export { hasOwnServer } from './own-server.ts';
 export { readMessage } from './read-fields.ts';
 export { namesAnotherServer, serverPlaces } from './server-places.ts';
+export { pathsOf, upwards } from './settings-places.ts';
 export { OWN_SERVER } from './tool-table.ts';

@@ -66,8 +66,8 @@ export function objectAt(document: JsonObject, name: string): JsonObject {
   throw unknownFormat(`${name} is not an object.`);
 }
 
-export function unknownFormat(message: string): AgentsError {
-  return new AgentsError('agents.unknown_format', message);
+export function unknownFormat(message: string, cause?: unknown): AgentsError {
+  return new AgentsError('agents.unknown_format', message, cause === undefined ? {} : { cause });
 }
 
 /** Without it where nothing is left in it. */

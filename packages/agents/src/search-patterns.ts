@@ -81,7 +81,7 @@ function alternativesOf(pattern: string): readonly string[] | undefined {
 }
 
 /** Whether there is a name that both match; `*` is any text and `?` any character, in either of them. */
-function canBeTheSame(one: string, other: string): boolean {
+export function canBeTheSame(one: string, other: string): boolean {
   let rests = new Set([0]);
   const closed = (from: ReadonlySet<number>) => {
     const all = new Set(from);

@@ -77,4 +77,6 @@ export interface ApprovalContext {
   readonly spentForMs: number;
   /** Whether the signed record has this question with the prompt of this digest. */
   readonly wasAsked: (approvalId: ApprovalId, prompt: Sha256Hex) => Promise<boolean>;
+  /** The questions whose prompt was erased from the signed record. */
+  readonly erasedPrompts: () => Promise<readonly string[]>;
 }

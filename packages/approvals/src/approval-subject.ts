@@ -25,8 +25,12 @@ export interface ApprovalSubject {
 }
 
 const DOMAIN = 'palyra/approval-subject/v1';
+const SALTED_DOMAIN = 'palyra/approval-subject/v2';
 
-/** Throws `approvals.invalid_question`, and `PrimitivesError` for arguments that have no one spelling. */
+/**
+ * Equal for equal subjects, so only for finding them, in rows that are removed with the words of the question. Throws `approvals.invalid_question`,
+ * and `PrimitivesError` for arguments that have no one spelling.
+ */
 export function subjectDigest(subject: ApprovalSubject): Sha256Hex {
   const { action, bound, skill, profile, workspace, principal, session } = subject;
   for (const name of [action, workspace, principal, session]) requireText(name);
@@ -41,6 +45,14 @@ export function subjectDigest(subject: ApprovalSubject): Sha256Hex {
     principal,
     session,
   ]);
+}
+
+/**
+ * As it is shown and signed. SECURITY: T-54 — answers and attestations outlive what was erased: without the salt, which
+ * goes with the prompt, nobody can try out which arguments these were.
+ */
+export function saltedSubject(subject: Sha256Hex, salt: string): Sha256Hex {
+  return sha256OfParts(SALTED_DOMAIN, [salt, subject]);
 }
 
 function requireText(text: unknown): void {

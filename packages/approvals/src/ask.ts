@@ -1,4 +1,4 @@
-import { canonicalJson, type Sha256Hex } from '@palyra/primitives';
+import { canonicalJson, type Sha256Hex, secureRandomBytes } from '@palyra/primitives';
 import { program } from '@palyra/storage';
 import { areGrantable } from './approval-effect.ts';
 import { ApprovalError, type Refused, refused } from './approval-error.ts';
@@ -30,6 +30,7 @@ export type AskOutcome = Asked | Refused<AskRefusal>;
 
 /** Each try sees what made the last one fail, so more than a few mean that cards come and go all the time. */
 const TRIES = 20;
+const SALT_BYTES = 32;
 
 /**
  * Puts the question, unless the same one is open. Throws `approvals.invalid_question`, `approvals.invalid_effect`,
@@ -53,11 +54,13 @@ async function openCard(question: Question, subject: Sha256Hex, context: Approva
   const askedAt = clock.now();
   const expiresAt = askedAt + limits.questionMs;
   const approvalId = ids.newId('approval');
-  const prompt = makePrompt({ approvalId, subject, question, limits, askedAt, expiresAt });
+  const salt = Buffer.from(secureRandomBytes(SALT_BYTES)).toString('hex');
+  const prompt = makePrompt({ approvalId, subject, question, limits, askedAt, expiresAt, salt });
   const card: ApprovalRow = {
     id: approvalId,
     subject,
-    asks: questionDigest(prompt),
+    // Without the salt: equal questions are one card.
+    asks: questionDigest({ ...prompt, what: { ...prompt.what, subject } }),
     state: 'pending',
     principal,
     session,
@@ -82,10 +85,15 @@ async function openCard(question: Question, subject: Sha256Hex, context: Approva
   const { run, key } = question;
   const outcome = await commit(
     { steps: [program(ASK_PROGRAM, input)], notifications: [{ channel: ASKED_CHANNEL, payload: approvalId }] },
-    [{ kind: 'requested', approvalId, principal, session, run, key, subject, prompt: card.prompt, expiresAt }],
+    [{ kind: 'requested', approvalId, principal, session, run, key, ...recordedOf(prompt), expiresAt }],
   );
   if (outcome.kind === 'conflict') return undefined;
   return { kind: 'asked', approvalId, principal, key, expiresAt, how: 'new' };
+}
+
+/** SECURITY: T-54 — the subject as it is shown, with its salt: a plain digest in the record could be guessed. */
+function recordedOf(prompt: ApprovalPromptRecord): { readonly subject: Sha256Hex; readonly prompt: string } {
+  return { subject: prompt.what.subject, prompt: promptText(prompt) };
 }
 
 function isWidenable({ what }: ApprovalPromptRecord, { effects }: Question): boolean {

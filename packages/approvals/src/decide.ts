@@ -9,7 +9,7 @@ import {
   type DecisionStatement,
   parseStatement,
   type SignedStatement,
-  STATEMENT_FORMAT,
+  STATEMENT_FORMATS,
   signedBytes,
   statementText,
 } from './decision-statement.ts';
@@ -79,12 +79,13 @@ export async function draftDecision(
   const { person, credential, device, assurance } = answer.by;
   const scope = answer.decision === 'approve' ? answer.scope : 'once';
   // What is not offered is drafted as good for nothing, and refused when it is recorded.
-  const reach = reachShown(promptOf(card), scope) ?? { pattern: null, holdsMs: 0 };
+  const shown = promptOf(card);
+  const reach = reachShown(shown, scope) ?? { pattern: null, holdsMs: 0 };
   const statement: DecisionStatement = {
-    format: STATEMENT_FORMAT,
+    format: STATEMENT_FORMATS[shown.format],
     origin: context.origin,
     approval_id: id,
-    subject: card.subject as DecisionStatement['subject'],
+    subject: shown.what.subject,
     decision: answer.decision,
     scope,
     pattern: answer.decision === 'approve' ? reach.pattern : null,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type DecisionStatement, parseStatement, signedBytes, statementText } from './decision-statement.ts';
 
 const STATEMENT: DecisionStatement = {
-  format: 'palyra.approval/1',
+  format: 'palyra.approval/2',
   origin: 'palyra/x',
   approval_id: parseId('approval', '01J00000000000000000000000'),
   subject: sha256Hex('subject'),
@@ -35,6 +35,7 @@ test('any other spelling, and any other field, is no statement', () => {
     text.replace(',"reason":null', ''),
     text.replace('"decided_at":1', '"decided_at":1.0'),
     text.replace('"decided_at":1', '"decided_at":-1'),
+    text.replace('palyra.approval/2', 'palyra.approval/3'),
     text.replace('"approve"', '"maybe"'),
     text.replace('"session"', '"forever"'),
     text.replace('"scope"', '"scope":"once","scope"'),
@@ -42,6 +43,11 @@ test('any other spelling, and any other field, is no statement', () => {
     text.replace('"effects":[]', '"effects":null'),
   ];
   for (const other of others) expect([other, parseStatement(other)]).toEqual([other, undefined]);
+});
+
+test('one of the earlier form is still read', () => {
+  const earlier = { ...STATEMENT, format: 'palyra.approval/1' } as const;
+  expect(parseStatement(statementText(earlier))).toEqual(earlier);
 });
 
 test('what is signed begins with what it is for', () => {

@@ -1,5 +1,6 @@
 import { type ApprovalId, canonicalJson, type JsonValue, type Sha256Hex } from '@palyra/primitives';
 import type { Effect } from './approval-effect.ts';
+import type { PromptFormat } from './prompt/prompt-record.ts';
 import { ASSURANCES, type Assurance, type DecisionScope } from './question.ts';
 
 /** Whom and what a yes for more than one use is good for; of `always`, only effects and workspace. */
@@ -13,10 +14,11 @@ export interface GrantPattern {
 
 /** What a decider signs. An approval is this statement; the rows around it only say where to find it. */
 export interface DecisionStatement {
-  readonly format: typeof STATEMENT_FORMAT;
+  readonly format: StatementFormat;
   /** Of the log that this home writes: a statement made for another home says nothing here. */
   readonly origin: string;
   readonly approval_id: ApprovalId;
+  /** As the prompt has it. */
   readonly subject: Sha256Hex;
   readonly decision: 'approve' | 'deny';
   readonly scope: DecisionScope;
@@ -40,7 +42,14 @@ export interface SignedStatement {
   readonly signature: Uint8Array;
 }
 
-export const STATEMENT_FORMAT = 'palyra.approval/1';
+/** The first is an answer to a prompt of the first form, whose subject has no salt. */
+export type StatementFormat = 'palyra.approval/1' | 'palyra.approval/2';
+
+/** What answers to a prompt of this form are. */
+export const STATEMENT_FORMATS: Readonly<Record<PromptFormat, StatementFormat>> = {
+  'palyra.prompt/1': 'palyra.approval/1',
+  'palyra.prompt/2': 'palyra.approval/2',
+};
 const SIGNING_DOMAIN = 'palyra/approval-statement/v1\n';
 
 export function statementText(statement: DecisionStatement): string {
@@ -79,7 +88,7 @@ const orNull =
     value === null || check(value);
 
 const FIELDS: Readonly<Record<keyof DecisionStatement, Check>> = {
-  format: isOneOf([STATEMENT_FORMAT]),
+  format: isOneOf(Object.values(STATEMENT_FORMATS)),
   origin: isName,
   approval_id: isName,
   subject: isDigest,

@@ -8,6 +8,7 @@ import type { ApprovalRow, ApprovalState } from './store/approvals-schema.ts';
 export interface PendingToolApproval {
   readonly approvalId: ApprovalId;
   readonly state: ApprovalState;
+  /** As shown. */
   readonly subject: string;
   readonly principal: string;
   readonly session: string;
@@ -88,7 +89,7 @@ function viewOf(row: ApprovalRow, waiting: number, now: number): PendingToolAppr
   return {
     approvalId: row.id as ApprovalId,
     state: row.state === 'pending' && row.expires_at <= now ? 'expired' : row.state,
-    subject: row.subject,
+    subject: prompt.what.subject,
     principal: row.principal,
     session: row.session,
     workspace: row.workspace,

@@ -99,7 +99,10 @@ export interface Approvals {
 
   /** Says of everything whose time is over that it is; for lists and the journal. Returns how many. */
   expire(): Promise<number>;
-  /** Removes what ended before this time and no live grant rests on. Returns how many. */
+  /**
+   * Removes what ended before this time and no live grant rests on, and what ended at any time and whose prompt was
+   * erased from the record. Returns how many.
+   */
   forget(before: number): Promise<number>;
   /** How many wait in this process. */
   readonly waiting: number;
@@ -132,6 +135,8 @@ export interface ApprovalsDeps {
    * SECURITY: T-46 — no default either: a row that was changed before a human looked would be what they grant.
    */
   readonly wasAsked: (approvalId: ApprovalId, prompt: Sha256Hex) => Promise<boolean>;
+  /** The questions whose prompt was erased from the signed record; none unless told. */
+  readonly erasedPrompts?: () => Promise<readonly string[]>;
   readonly limits?: Partial<ApprovalLimits>;
   readonly clock?: Clock;
   readonly ids?: IdSource;
@@ -153,6 +158,7 @@ export async function openApprovals(deps: ApprovalsDeps): Promise<Approvals> {
     spent: createSpentMemory({ isRecorded: deps.isSpent, clock, keepMs: spentForMs }),
     spentForMs,
     wasAsked: deps.wasAsked,
+    erasedPrompts: deps.erasedPrompts ?? (() => Promise.resolve([])),
   };
   const room = createWaitingRoom(context);
   const ended = await database.subscribe(ENDED_CHANNEL, room.hear);

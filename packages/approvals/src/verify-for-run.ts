@@ -6,7 +6,7 @@ import type { ApprovalContext } from './approval-record.ts';
 import { isAsShown } from './check-statement.ts';
 import { coveringGrants, permitBy, verifyGrant } from './covering-grants.ts';
 import type { Permit, PermitOutcome } from './permit.ts';
-import { describeQuestion, questionDigest } from './prompt/prompt-record.ts';
+import { describeQuestion, questionDigest, subjectShown } from './prompt/prompt-record.ts';
 import { checkQuestion, type Question, strictest } from './question.ts';
 import { findCard, needsOf, promptOf, readVotes } from './read-card.ts';
 import { type ApprovalRow, SPENT_CHANNEL, type VoteRow } from './store/approvals-schema.ts';
@@ -54,16 +54,18 @@ function whatChanged(
   { limits, clock }: ApprovalContext,
 ): Refused<'other_subject' | 'other_prompt' | 'stricter_policy'> | undefined {
   const { statements } = yes;
+  const prompt = promptOf(card);
   // SECURITY: T-03 — of the call that is about to run, not of the one that the row tells of.
-  if (statements.some((said) => said.subject !== subject)) return refused('other_subject');
+  const about = subjectShown(subject, prompt);
+  if (statements.some((said) => said.subject !== about)) return refused('other_subject');
   // SECURITY: T-11 — the policies of now: a yes for a session is no answer where they want one each time.
   if (isStanding && question.needs.offer === 'once') return refused('stricter_policy');
   if (heldUntil(yes, question.needs) <= clock.now()) return refused('stricter_policy');
   // SECURITY: T-46 — the prompt that was signed, and all of it that this very question would be shown with today: a row
   // that was changed before the human looked at it is found here.
   if (statements.some((said) => !isAsShown(said, card.prompt))) return refused('other_prompt');
-  const today = questionDigest(describeQuestion({ question, subject, limits }));
-  return questionDigest(promptOf(card)) === today ? undefined : refused('other_prompt');
+  const today = questionDigest(describeQuestion({ question, subject: about, limits }));
+  return questionDigest(prompt) === today ? undefined : refused('other_prompt');
 }
 
 interface Approved {

@@ -1,6 +1,6 @@
 import { Secret, type SecretText } from '@palyra/primitives';
 import { z } from 'zod';
-import { section } from './section.ts';
+import { listed, section } from './section.ts';
 
 /** The sections that only palyrad reads. */
 export interface DaemonSettings {
@@ -162,11 +162,6 @@ export const daemonSections: { readonly [Name in keyof DaemonSettings]: z.ZodTyp
       }),
   }),
 };
-
-/** Separated by commas; palyrad says at its start what is not one. */
-function listed(expects: string): z.ZodDefault<z.ZodString> {
-  return z.string().meta({ expects }).default('');
-}
 
 /** `HOST:PORT`, or nothing where that is the default. */
 function place(standard: string, expects: string): z.ZodDefault<z.ZodString> {

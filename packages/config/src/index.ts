@@ -22,6 +22,7 @@ export {
 } from './modules/module-files.ts';
 export { MODULE_LIMITS, type ModuleLimitName, type ModuleManifest } from './modules/module-manifest.ts';
 export { nearestName } from './nearest-name.ts';
+export { PALYRAD_FLAGS } from './palyrad-flags.ts';
 export { type ParsedConfig, parseConfig } from './parse-config.ts';
 export { type ConfigFile, decodeConfig, readConfigFile } from './read-config-file.ts';
 export { renderDefaultConfig } from './render-config.ts';

@@ -4,6 +4,7 @@ import { type DaemonSettings, daemonSections } from './daemon-settings.ts';
 import { isDatabaseUrl } from './database-url.ts';
 import { LOG_LEVELS, type LogThreshold } from './log-levels.ts';
 import { section } from './section.ts';
+import { type ToolCallSettings, toolCallSections } from './tool-call-settings.ts';
 import { type WasmSettings, wasmSections } from './wasm-settings.ts';
 
 /**
@@ -11,7 +12,7 @@ import { type WasmSettings, wasmSections } from './wasm-settings.ts';
  * compiler holds together; loading, `palyra config show`, the default file and docs/reference/config.md follow.
  * Names are those of palyra.toml. A setting is listed only when something reads it.
  */
-export interface Config extends DaemonSettings, WasmSettings {
+export interface Config extends DaemonSettings, ToolCallSettings, WasmSettings {
   readonly storage: {
     /** Absent: the embedded database. Secret, because it may hold a password. */
     readonly url: SecretText | undefined;
@@ -163,6 +164,7 @@ export const configSchema: z.ZodType<Config> = z.strictObject({
       ),
   }),
   ...daemonSections,
+  ...toolCallSections,
   ...wasmSections,
   log: section('What the programs write about themselves.', {
     level: z

@@ -10,3 +10,8 @@ export function section<Shape extends z.ZodRawShape>(
     .prefault({} as z.input<z.ZodObject<Shape, z.core.$strict>>)
     .describe(description);
 }
+
+/** Separated by commas; palyrad says at its start what is not one. */
+export function listed(expects: string): z.ZodDefault<z.ZodString> {
+  return z.string().meta({ expects }).default('');
+}

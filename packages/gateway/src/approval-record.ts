@@ -1,8 +1,8 @@
 import { type ApprovalsDeps, promptDigest } from '@palyra/approvals';
-import type { Journal, JournalEntry } from '@palyra/journal';
+import { type Journal, type JournalEntry, JournalError } from '@palyra/journal';
 
 /** What the signed record says of approvals, where rows could have been set back, renamed or edited. */
-export type ApprovalRecord = Pick<ApprovalsDeps, 'isSpent' | 'wasAsked'>;
+export type ApprovalRecord = Pick<Required<ApprovalsDeps>, 'isSpent' | 'wasAsked' | 'erasedPrompts'>;
 
 const PAGE = 1000;
 
@@ -12,11 +12,21 @@ export function createApprovalRecord(journal: Pick<Journal, 'query' | 'bodies'>)
   const spent = new Set<string>();
   /** Commitments of the prompts, as they were asked. */
   const prompts = new Map<string, string>();
+  /** The other way round. */
+  const asked = new Map<string, string>();
+  const erased = new Set<string>();
   let cursor: number | undefined;
   let reading: Promise<void> = Promise.resolve();
 
   const note = ({ kind, data }: JournalEntry) => {
-    if (kind === 'approval.requested') prompts.set(data.approval_id, data.prompt);
+    if (kind === 'approval.requested') {
+      prompts.set(data.approval_id, data.prompt);
+      asked.set(data.prompt, data.approval_id);
+    }
+    if (kind === 'body.erased') {
+      const approvalId = asked.get(data.body);
+      if (approvalId !== undefined) erased.add(approvalId);
+    }
     if (kind === 'approval.decided' && data.outcome !== 'approved') spent.add(data.approval_id);
     if (kind !== 'grant' || data.approval_id === undefined) return;
     const { grant_id, approval_id, change } = data;
@@ -26,7 +36,7 @@ export function createApprovalRecord(journal: Pick<Journal, 'query' | 'bodies'>)
   const readPages = async () => {
     for (let isMore = true; isMore; ) {
       const page = await journal.query({
-        kinds: ['grant', 'approval.requested', 'approval.decided'],
+        kinds: ['grant', 'approval.requested', 'approval.decided', 'body.erased'],
         limit: PAGE,
         ...(cursor === undefined ? {} : { cursor }),
       });
@@ -50,8 +60,25 @@ export function createApprovalRecord(journal: Pick<Journal, 'query' | 'bodies'>)
       if (!prompts.has(id)) await readOn();
       const commitment = prompts.get(id);
       if (commitment === undefined) return false;
-      const { bytes } = await journal.bodies.read(commitment);
-      return promptDigest(Buffer.from(bytes).toString('utf8')) === prompt;
+      const bytes = await readUnlessErased(commitment, journal);
+      return bytes !== undefined && promptDigest(Buffer.from(bytes).toString('utf8')) === prompt;
+    },
+    async erasedPrompts() {
+      await readOn();
+      return [...erased];
     },
   };
+}
+
+/** Nothing says any more what was asked then: a fault would refuse every call that a grant of it covers. */
+async function readUnlessErased(
+  commitment: string,
+  { bodies }: Pick<Journal, 'bodies'>,
+): Promise<Uint8Array | undefined> {
+  try {
+    return (await bodies.read(commitment)).bytes;
+  } catch (error) {
+    if (error instanceof JournalError && error.code === 'journal.body_erased') return undefined;
+    throw error;
+  }
 }

@@ -20,6 +20,7 @@ export const GATEWAY_ERRORS = {
   'gateway.unknown_parent': 'The call names one that it is part of, and no such call is under way in the run.',
   'gateway.not_beside_others': 'The tool has to be alone in its run, and the one that calls it is not.',
   'gateway.not_delegated': 'The tool is one of an agent’s own, and no hook of an agent asks for it.',
+  'gateway.forbidden_by_user': 'A rule of the agent’s user, in the agent’s own settings, does not allow it.',
   'gateway.not_collected': 'The call was permitted, and nobody came for it in time.',
   'gateway.client_failed': 'The agent’s own tool failed, as the agent reports.',
   'gateway.not_reported': 'The agent’s own tool was allowed, and what became of it was never reported.',

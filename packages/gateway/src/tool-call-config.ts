@@ -1,6 +1,8 @@
-import type { ToolCallPolicySnapshot } from '@palyra/journal';
+import { createHash } from 'node:crypto';
+import type { EgressSnapshot, ToolCallPolicySnapshot } from '@palyra/journal';
 import type { PolicySet } from '@palyra/policy';
 import { DEFAULT_WASM_LIMITS } from '@palyra/wasm';
+import type { OperatorNetwork } from './connections/operator-network.ts';
 
 /** What the operator configured for tool calls; the ToolCallConfig of the seeds. */
 export interface ToolCallConfig {
@@ -10,9 +12,12 @@ export interface ToolCallConfig {
   readonly executionTimeoutMs: number;
   readonly processRunner: {
     readonly enabled: boolean;
+    /** Of a `palyra.process.run` that does not say; policy decides about it as if it had. */
     readonly tier: 'B' | 'C';
     readonly egress: 'none' | 'preflight' | 'strict';
+    /** `host:port`. */
     readonly allowedHosts: readonly string[];
+    /** `.suffix:port`: every host below it. */
     readonly allowedHostSuffixes: readonly string[];
     readonly limits: Readonly<Record<string, number>>;
   };
@@ -69,11 +74,13 @@ export interface SnapshotOfRun {
   readonly config: ToolCallConfig;
   /** The tools that there are and that the configuration allows: patterns say nothing without the catalogue. */
   allowedNames(): readonly string[];
+  /** Absent: nothing leads out. */
+  readonly network?: OperatorNetwork | undefined;
 }
 
 /** Everything that decides what a call may do, as it is at this moment. */
 export function snapshotOf(
-  { config: { processRunner, wasmRuntime, ...config }, allowedNames }: SnapshotOfRun,
+  { config: { processRunner, wasmRuntime, ...config }, allowedNames, network }: SnapshotOfRun,
   { digest, preset }: Pick<PolicySet, 'digest' | 'preset'>,
 ): ToolCallPolicySnapshot {
   return {
@@ -89,7 +96,7 @@ export function snapshotOf(
       egress_enforcement_mode: processRunner.egress,
       allowed_egress_hosts: set(processRunner.allowedHosts),
       allowed_egress_host_suffixes: set(processRunner.allowedHostSuffixes),
-      limits: processRunner.limits,
+      limits: asWritten(processRunner.limits),
     },
     wasm_runtime: {
       enabled: wasmRuntime.enabled,
@@ -97,10 +104,39 @@ export function snapshotOf(
       memory_bytes: wasmRuntime.memoryBytes,
       table_elements: wasmRuntime.tableElements,
       instances: wasmRuntime.instances,
+      module_bytes: wasmRuntime.moduleBytes,
+      wall_ms: wasmRuntime.wallMs,
+      output_bytes: wasmRuntime.outputBytes,
+      host_calls: wasmRuntime.hostCalls,
       host_functions: set(wasmRuntime.hostFunctions),
     },
     skills: [],
+    ...(network === undefined ? {} : { egress: egressOf(network) }),
   };
+}
+
+/** Certificates by their digest: they are long, and public. */
+function egressOf({ pinned, authorities, ...network }: OperatorNetwork): EgressSnapshot {
+  const pinnedHosts = Object.entries(pinned).flatMap(([name, addresses]) =>
+    addresses.map((address) => `${name}=${address}`),
+  );
+  return {
+    unlisted: network.unlisted,
+    private_ranges: set(network.privateRanges),
+    registry_hosts: set(network.registryHosts),
+    pinned_hosts: set(pinnedHosts),
+    authorities_sha256: set(authorities.map((pem) => createHash('sha256').update(pem).digest('hex'))),
+    limits: asWritten({ ...network.limits }),
+  };
+}
+
+/** `memoryBytes` is `memory_bytes` in palyra.toml and in the record. */
+function asWritten(limits: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const written = Object.entries(limits).map(([name, most]) => [
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+    most,
+  ]);
+  return Object.fromEntries(written) as Record<string, number>;
 }
 
 function set(names: readonly string[]): readonly string[] {

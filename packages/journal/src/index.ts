@@ -12,7 +12,7 @@ export { isEnvelopeSignedBy, openEnvelope } from './format/dsse.ts';
 export { type Actor, parseActor } from './format/entry.ts';
 export { ENTRY_KINDS, type EntryData, type EntryKind } from './format/entry-kinds.ts';
 export type { KeyRole, SignedKeyStatement } from './format/key-statement.ts';
-export type { ToolCallPolicySnapshot } from './format/policy-snapshot.ts';
+export type { EgressSnapshot, ToolCallPolicySnapshot } from './format/policy-snapshot.ts';
 export { formatVkey, type NoteKey, parseVkey } from './format/signed-note.ts';
 export { JOURNAL_ERRORS, JournalError, type JournalErrorCode } from './journal-error.ts';
 export { journalPrograms } from './journal-programs.ts';

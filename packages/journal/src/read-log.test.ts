@@ -95,7 +95,7 @@ test('a log that is pruned while it is verified is verified again from where it 
   await sample.attest('short');
   const read = interrupted(sample.read, 'journal_bodies', { query: 1, act: sample.prune });
   const { bodyDirectory } = sample;
-  const report = await verifyHome({ database: { read }, bodyDirectory, pins: NO_PINS });
+  const report = await verifyHome({ database: { read, dialect: 'sqlite' }, bodyDirectory, pins: NO_PINS });
   expect(report).toMatchObject({
     kind: 'sound',
     logs: [{ remarks: [expect.stringMatching(/^Entries before \d+ are not here/)] }],
@@ -110,7 +110,8 @@ test('a log that is pruned each time it is verified is not called broken', async
     await sample.prune();
     await sample.attest('short');
   };
-  const database = { read: interrupted(sample.read, 'journal_bodies', { query: 'each', act }) };
+  const read = interrupted(sample.read, 'journal_bodies', { query: 'each', act });
+  const database = { read, dialect: 'sqlite' } as const;
   await expect(verifyHome({ database, bodyDirectory: sample.bodyDirectory, pins: NO_PINS })).rejects.toMatchObject({
     code: 'journal.pruned_meanwhile',
   });

@@ -1,9 +1,11 @@
 import type { ReadQueries } from '@palyra/storage';
-import { addLeaf, EMPTY_FRONTIER, type Frontier, HASH_BYTES, rootOf } from './format/merkle-tree.ts';
+import { rootOf } from './format/merkle-tree.ts';
 import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
+import { hashesUpTo } from './pruned-hashes.ts';
 import { createBodyReader } from './read-log-bodies.ts';
 import { readPages } from './read-log-records.ts';
+import { readSubtrees } from './read-log-subtrees.ts';
 import { firstOf, LEAST_ID, numberIn, within } from './store/entry-id.ts';
 import { type JournalSchema, type LogRow, ONLY_RARE } from './store/journal-schema.ts';
 import { createTreeProofs } from './tree-proofs.ts';
@@ -59,6 +61,7 @@ export async function createDatabaseSource(
       const { frontier } = await hashesUpTo(size, { read, number });
       return frontier.size === size ? rootOf(frontier, nodeSha256) : undefined;
     },
+    subtrees: readSubtrees({ read, number, pruned: extent.pruned }),
     consistency: (oldSize, newSize) => consistencyIn({ read, number }, oldSize, newSize),
     cosignedSizes: () => cosignedSizesIn({ read, number }),
     async wasPruned() {
@@ -174,37 +177,4 @@ function sizeIn(data: string): number | undefined {
   } catch {
     return undefined;
   }
-}
-
-const TILES_AT_A_TIME = 64;
-
-/** The tree over the hashes that pruned entries left behind; a smaller one than asked for when some are not there. */
-async function hashesUpTo(
-  size: number,
-  { read, number }: Where,
-): Promise<{ readonly frontier: Frontier; readonly last: Uint8Array }> {
-  let frontier = EMPTY_FRONTIER;
-  let last: Uint8Array = new Uint8Array(HASH_BYTES);
-  for (let tile = 0; frontier.size < size; tile += TILES_AT_A_TIME) {
-    const rows = await read
-      .selectFrom('journal_tiles')
-      .select('hashes')
-      .where('log', '=', number)
-      .where('tile', '>=', tile)
-      .where('tile', '<', tile + TILES_AT_A_TIME)
-      .orderBy('tile')
-      .execute();
-    for (const hash of rows.flatMap(({ hashes }) => hashesIn(hashes)).slice(0, size - frontier.size)) {
-      frontier = addLeaf(frontier, hash, { sha256: nodeSha256 });
-      last = hash;
-    }
-    if (rows.length < TILES_AT_A_TIME) break;
-  }
-  return { frontier, last };
-}
-
-function hashesIn(hashes: Uint8Array): readonly Uint8Array[] {
-  return Array.from({ length: Math.floor(hashes.length / HASH_BYTES) }, (_, at) =>
-    hashes.slice(at * HASH_BYTES, (at + 1) * HASH_BYTES),
-  );
 }

@@ -1,6 +1,7 @@
 import type { ReadOnlyDatabase, ReadQueries } from '@palyra/storage';
 
 import { manySignatures } from './check-signatures.ts';
+import { tablesEdited } from './check-tables.ts';
 import { bytesOfHex, equalBytes } from './format/bytes.ts';
 import { parseCheckpoint } from './format/checkpoint.ts';
 import { JournalError } from './journal-error.ts';
@@ -14,7 +15,7 @@ import { verifyLog } from './verify/verify-log.ts';
 import { keysBefore } from './written-parts.ts';
 
 export interface HomeVerification {
-  readonly database: Pick<ReadOnlyDatabase<JournalSchema>, 'read'>;
+  readonly database: Pick<ReadOnlyDatabase<JournalSchema>, 'read' | 'dialect'>;
   /** Absent: all bodies are in the database. */
   readonly bodyDirectory: string | undefined;
   /**
@@ -47,7 +48,10 @@ export type HomeReport =
       readonly finding: Finding;
     };
 
-/** Every log of a home, oldest first. Throws `journal.no_log`, and when something could not be looked at. */
+/**
+ * Every log of a home, oldest first, and the tables they lie in. Throws `journal.no_log`, `storage.newer_schema`, and when
+ * something could not be looked at.
+ */
 export async function verifyHome(home: HomeVerification): Promise<HomeReport> {
   const rows = await listLogs(home.database.read);
   const last = rows.at(-1);
@@ -55,6 +59,24 @@ export async function verifyHome(home: HomeVerification): Promise<HomeReport> {
   const lost = lostLog(rows, home);
   if (lost !== undefined) return { kind: 'broken', logs: [], origin: last.origin, finding: lost };
 
+  const nobodyAsks = new AbortController();
+  // Beside the walk: whoever reads the database has time while what was read is looked at.
+  const tables = tablesEdited({ ...home, logs: rows, signal: nobodyAsks.signal });
+  // Thrown when its turn comes; until then it is nobody's.
+  tables.catch(() => undefined);
+  try {
+    const report = await verifyLogs(rows, last, home);
+    if (report.kind === 'broken') return report;
+    const edited = await tables;
+    return edited === undefined ? report : { kind: 'broken', logs: report.logs, ...edited };
+  } finally {
+    nobodyAsks.abort();
+    // Whoever stops early may close the database next.
+    await tables.catch(() => undefined);
+  }
+}
+
+async function verifyLogs(rows: readonly LogRow[], last: LogRow, home: HomeVerification): Promise<HomeReport> {
   const logs: SoundLog[] = [];
   for (const row of rows) {
     const report = await verifyOne(row, { home, last, before: entriesIn(logs) });

@@ -10,6 +10,9 @@
  * sandbox and no part of bubblewrap lies. What it covers, it covers for bubblewrap alone. */
 #define BOX_PLACE "/sys"
 
+/* The three words behind bubblewrap's program that take the root from there. */
+#define LEFT_ROOT 1
+
 enum step_kind { STEP_BIND, STEP_TMPFS, STEP_FILE, STEP_LINK, STEP_DIRECTORY, STEP_DEVPTS, STEP_READ_ONLY };
 
 struct step {

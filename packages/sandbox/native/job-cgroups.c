@@ -51,7 +51,6 @@ static const char *make_all(const struct request *request, struct job *job) {
     job->cgroup_files[place].path = path;
     job->cgroup_files[place].is_setting = file->value != NULL;
     job->cgroup_files[place].fd = -1;
-    if (file->value != NULL && set(path, file->value, &job->cgroup_files[place].fd) != 0) return "a limit of the cgroup cannot be set";
   }
   return NULL;
 }
@@ -63,6 +62,14 @@ const char *make_cgroups(const struct request *request, struct job *job) {
   remove_cgroups(job);
   errno = why;
   return fault;
+}
+
+const char *limit_cgroups(const struct request *request, struct job *job) {
+  for (int at = 0; at < request->cgroup_file_count; at += 1) {
+    const char *value = request->cgroup_files[at].value;
+    if (value != NULL && set(job->cgroup_files[at].path, value, &job->cgroup_files[at].fd) != 0) return "a limit of the cgroup cannot be set";
+  }
+  return NULL;
 }
 
 void open_counters(struct job *job) {

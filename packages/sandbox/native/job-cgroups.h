@@ -7,6 +7,10 @@
 void hold_fewer(int descriptors);
 /* NULL, or what failed, with errno; then nothing of it is left. */
 const char *make_cgroups(const struct request *request, struct job *job);
+/* Of those that were made. NULL, or what failed, with errno.
+ * SECURITY: T-17, T-20 — before anything that runs in them could use what is limited: only who becomes the tool joins them, it waits
+ * for its word, and what was set is read back and compared before that. So it is done while that process is being made. */
+const char *limit_cgroups(const struct request *request, struct job *job);
 /* What is read while a tool waits, or who waits for its end, is opened while nobody does. */
 void open_counters(struct job *job);
 /* What is counted, and with `settings` also what was set, as it is now. */

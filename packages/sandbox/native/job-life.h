@@ -9,7 +9,7 @@ void close_fd(int *fd);
 /* Wall and idle time begin. */
 void start_clock(struct job *job);
 void end_job(struct job *job, enum reason reason);
-/* The word for it was none: it never runs, and says why. */
+/* It has not run and never will, and says why: the word for it was none, or what it would run in is not what was asked for. */
 void refuse_job(struct job *job, const char *why);
 /* Nothing of it is left, and its place is free. */
 void forget_job(struct job *job);

@@ -61,6 +61,11 @@ void on_start(uint32_t id, const uint8_t *payload, size_t length) {
     release_request(&request);
     return;
   }
+  const char *unlimited = limit_cgroups(&request, job);
+  if (unlimited != NULL) {
+    job->failure_errno = errno;
+    refuse_job(job, unlimited);
+  }
   open_counters(job);
   job->phase = JOB_PREPARING;
   job->is_later = request.is_later;
@@ -114,7 +119,8 @@ static void take_fault(struct job *job) {
 static void on_stage_end(struct job *job) {
   close_fd(&job->fds.stage);
   if (job->said.length > 0 && job->said.bytes[0] == 'E') {
-    take_fault(job);
+    /* Why we are ending it counts, and not what it says of being ended. */
+    if (job->failure[0] == 0) take_fault(job);
   } else if (job->phase == JOB_STARTING) {
     job->phase = JOB_RUNNING;
   }
@@ -165,6 +171,8 @@ void hear_stage(struct job *job) {
     look_from_outside(job);
   }
   if (job->phase != JOB_PREPARING || job->said.length < 5 || job->said.bytes[0] != 'F') return;
+  /* SECURITY: T-20 — one that is being ended may fork no more, which is no fact about what was enforced. */
+  if (job->is_killed) return;
   if (job->said.length - 5 >= read_u32(job->said.bytes + 1)) tell_facts(job);
 }
 

@@ -1,5 +1,6 @@
 #include "lay-out-box.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
@@ -55,10 +56,27 @@ static int write_options(int fd, const struct layout *layout) {
   return written;
 }
 
+/* In place of the root that there is not: bubblewrap looks for this source, too, and says what is wrong with it. Should it be there by
+ * now, the sandbox is one without all the other mounts, which are measured. */
+static void leave_to_bubblewrap(struct layout *layout, const struct step *missing) {
+  static char bind[] = "--bind";
+  layout->left[LEFT_ROOT] = bind;
+  layout->left[LEFT_ROOT + 1] = (char *)(uintptr_t)missing->source;
+  layout->left[LEFT_ROOT + 2] = missing->at;
+}
+
+/* Anything else is what the host is short of or does not allow, and is said as that. */
+static int is_about_the_source(int why) {
+  return why == ENOENT || why == ENOTDIR || why == EACCES || why == ELOOP;
+}
+
 static _Noreturn void stage_and_end(struct layout *layout, const int options[2], pid_t bubblewrap) {
   /* SECURITY: T-16 — as if it were bubblewrap's own: it ends with it, and does not wait for a reader that is only itself. */
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != bubblewrap || close(options[0]) != 0) _exit(126);
-  put_together(layout);
+  const struct step *missing = take_sources(layout);
+  if (missing == NULL) put_together(layout);
+  else if (is_about_the_source(errno)) leave_to_bubblewrap(layout, missing);
+  else give_up(STAGE_SOCKET, "a part of the sandbox's root cannot be taken");
   _exit(write_options(options[1], layout) == 0 ? 0 : 126);
 }
 
@@ -97,11 +115,11 @@ char *const *lay_out_box(const struct request *request, const struct host *host,
   static struct layout layout;
   int is_ours = host->can_stage_root && read_layout(request, &layout);
   if (is_ours && (!has_own_mounts || host->is_root)) own_user_and_mounts(host);
-  if (!is_ours || !take_sources(&layout)) {
+  if (is_ours && host->can_stage_beside && has_room(request)) return stage_beside(request, &layout);
+  if (!is_ours || take_sources(&layout) != NULL) {
     pass_all(request, NULL);
     return request->wrapper;
   }
-  if (host->can_stage_beside && has_room(request)) return stage_beside(request, &layout);
   put_together(&layout);
   pass_all(request, &layout);
   return layout.left;

@@ -68,12 +68,24 @@ void look_from_outside(struct job *job) {
   append_item(facts, FACT_LANDLOCK_RULES, rules, sizeof rules);
 }
 
+static int is_over(pid_t pid) {
+  char path[64], status[4096];
+  snprintf(path, sizeof path, "/proc/%d/status", pid);
+  if (read_text(path, status, sizeof status) <= 0) return 1;
+  return strstr(status, "\nState:\tZ") != NULL || strstr(status, "\nState:\tX") != NULL;
+}
+
+/* As a rule it is there at once, or in a millisecond; on a machine that others have, init may not run for long. */
+enum { QUICK_LOOKS = 100, LOOKS = 300, QUICK_US = 200, SLOW_US = 5000 };
+
 /* SECURITY: T-43 — bubblewrap's init loads its filter after it has made the tool: the tool waits for that, too. Should it never
  * come, palyrad is told what is there, and refuses it. */
 static void await_init(struct job *job) {
-  for (int attempt = 0; attempt < 100 && !job->is_init_seen; attempt += 1) {
+  for (int look = 0; look < LOOKS && !job->is_init_seen; look += 1) {
     job->is_init_seen = append_init(&job->outside, job->init);
-    if (!job->is_init_seen) usleep(200);
+    if (job->is_init_seen) break;
+    if (look >= QUICK_LOOKS && is_over(job->init)) break;
+    usleep(look < QUICK_LOOKS ? QUICK_US : SLOW_US);
   }
   if (job->is_init_seen) return;
   append_number(&job->outside, job->init);

@@ -46,14 +46,16 @@ static void close_copies(struct layout *layout) {
   }
 }
 
-int take_sources(struct layout *layout) {
+const struct step *take_sources(struct layout *layout) {
   for (int at = 0; at < layout->count; at += 1) {
     struct step *step = &layout->steps[at];
     if (step->kind != STEP_BIND || (step->copy = detached_copy(step)) >= 0) continue;
+    int why = errno;
     close_copies(layout);
-    return 0;
+    errno = why;
+    return step;
   }
-  return 1;
+  return NULL;
 }
 
 /* SECURITY: T-14 — links in what a tool can write lead nowhere but into the sandbox; where a mount came to lie is measured. */
@@ -238,7 +240,7 @@ static _Noreturn void try_to_stage(int is_root) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (is_root && (setresgid(TRIED_AS, TRIED_AS, TRIED_AS) != 0 || setresuid(TRIED_AS, TRIED_AS, TRIED_AS) != 0)) _exit(1);
   if (prctl(PR_SET_DUMPABLE, 1) != 0 || own_mounts(0) != NULL) _exit(1);
-  _exit(take_sources(&tried) && stage_root(&tried) == 0 ? 0 : 1);
+  _exit(take_sources(&tried) == NULL && stage_root(&tried) == 0 ? 0 : 1);
 }
 
 int can_stage_root(int is_root) {

@@ -7,9 +7,9 @@
  * the calls for it, containers refuse some, and a host may confine who makes a user namespace, and then bubblewrap too. */
 int can_stage_root(int is_root);
 
-/* Both in a mount namespace of our own, with the tool's rights and not root's. First a copy of everything that is mounted: 1, or 0
- * when a source cannot be had, which bubblewrap can explain; nothing was changed then, and all of it is bubblewrap's. */
-int take_sources(struct layout *layout);
+/* Both in a mount namespace of our own, with the tool's rights and not root's. First a copy of everything that is mounted: NULL,
+ * or the step whose source cannot be had, which bubblewrap can explain; nothing was changed then. */
+const struct step *take_sources(struct layout *layout);
 /* Then puts the sandbox's root together at BOX_PLACE. 0, or -1 with errno. */
 int stage_root(struct layout *layout);
 

@@ -12,7 +12,7 @@ export { findHook } from './launcher/find-launcher.ts';
 export type { HandedPipes } from './launcher/handed-pipes.ts';
 export { isPassedSignal, PASSED_SIGNALS, type PassedSignal } from './launcher/passed-signals.ts';
 export { PROXY_PORT } from './launcher/wire.ts';
-export { lookAtWorkspace, type WorkspaceLook } from './look-at-workspace.ts';
+export { createWorkspaceLook, type WorkspaceLook } from './look-at-workspace.ts';
 export type { Planning, PlanOptions } from './plan-command.ts';
 export type { PoolSettings } from './pool/shelves.ts';
 export type { BubblewrapFacts, HostReport, LayerReport, TierReport } from './probe/host-report.ts';

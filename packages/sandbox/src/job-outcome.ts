@@ -87,7 +87,7 @@ export function outcomeOf(report: EndReport, ran: Ran, { plan, cgroupDriver }: O
   if (reason === 'wall' || reason === 'idle') return { kind: 'timed_out', limit: reason, ...ran };
   if (reason === 'cancelled') return { kind: 'cancelled', ...ran };
   if (reason === 'output' || reason === 'cpu') return { kind: 'quota_exceeded', quota: reason, ...ran };
-  const quota = quotaOf(report, countersOf(cgroupDriver, report.cgroupFiles), cpuMsOf(plan));
+  const quota = quotaOf(report, () => countersOf(cgroupDriver, report.cgroupFiles), cpuMsOf(plan));
   if (quota !== undefined) return { kind: 'quota_exceeded', quota, ...ran };
   if (report.signal !== 0) return { kind: 'signalled', signal: signalName(report.signal), ...ran };
   return { kind: 'completed', exitCode: report.exitCode, ...ran };
@@ -99,7 +99,7 @@ function cpuMsOf({ rlimits }: LaunchPlan): number {
 }
 
 /** A tool that hit a limit and still succeeded has coped with it. */
-function quotaOf(report: EndReport, counters: CgroupCounters, cpuMs: number): Quota | undefined {
+function quotaOf(report: EndReport, read: () => CgroupCounters, cpuMs: number): Quota | undefined {
   const { signal, exitCode, full } = report;
   if (signal === 0 && exitCode === 0) return undefined;
   // A shell says 128 + n of the command that it ran last.
@@ -108,6 +108,7 @@ function quotaOf(report: EndReport, counters: CgroupCounters, cpuMs: number): Qu
   // Who ignores that is killed a second later.
   if (fatal === constants.signals.SIGKILL && report.userMs + report.systemMs >= cpuMs) return 'cpu';
   if (fatal === constants.signals.SIGXFSZ) return 'file_size';
+  const counters = read();
   if ((counters.oomKills ?? 0) > 0) return 'memory';
   if ((counters.forksRefused ?? 0) > 0) return 'processes';
   if (full) return 'disk';

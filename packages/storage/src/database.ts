@@ -19,8 +19,12 @@ export interface Subscription {
   close(): void;
 }
 
+/** For the few who look at what only one of the databases has. */
+export type Dialect = 'sqlite' | 'postgres';
+
 /** One store for the whole system. The event loop never waits on its disk. */
 export interface Database<Schema> {
+  readonly dialect: Dialect;
   /** Sees every unit acknowledged before the query was made. Writing through it fails with `storage.read_only`. */
   readonly read: ReadQueries<Schema>;
   readonly write: WriteQueries<Schema>;

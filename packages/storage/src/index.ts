@@ -12,6 +12,7 @@ export {
 export { sql } from './query-builder.ts';
 export { reusableStatement } from './reusable-statement.ts';
 export { holdLock } from './sqlite/hold-lock.ts';
+export { madeSchema, type SchemaObject } from './sqlite/made-schema.ts';
 export { STORAGE_ERRORS, StorageError, type StorageErrorCode } from './storage-error.ts';
 export type { TransactionMemory } from './transaction-memory.ts';
 export {

@@ -1,5 +1,5 @@
 import type { Logger } from '@palyra/primitives';
-import type { Database, ReadQueries } from './database.ts';
+import type { Database, Dialect, ReadQueries } from './database.ts';
 import type { Migration } from './migration.ts';
 import type { ProgramModule } from './program.ts';
 import { openSqlite, openSqliteForReading } from './sqlite/open-sqlite.ts';
@@ -33,6 +33,7 @@ export async function openDatabase<Schema>({ location, ...options }: DatabaseOpt
 
 /** What an inspector needs: it takes no lock that a writer would wait for, and changes nothing. */
 export interface ReadOnlyDatabase<Schema> {
+  readonly dialect: Dialect;
   readonly read: ReadQueries<Schema>;
   close(): Promise<void>;
 }

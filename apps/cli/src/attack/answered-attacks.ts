@@ -2,10 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client, Run, ToolCallResult } from '@palyra/client';
-import type { CommandContext } from '../command.ts';
-import { findHome } from '../find-home.ts';
-import { loadIdentity } from '../identity-home.ts';
-import { verifyTarget } from '../verify-target.ts';
+import type { Credential } from '@palyra/identity';
 import { type AttackPlan, type AttackRow, judgeAnswer } from './attack-row.ts';
 
 const METADATA: AttackPlan = {
@@ -16,13 +13,28 @@ const METADATA: AttackPlan = {
   layer: 'policy',
 };
 
-/** Only planned: no packet leaves, whatever is decided. */
+/** No packet leaves, whatever is decided. Who would be asked is not waited for: that there is a question is the answer. */
 export async function tryMetadata(run: Run): Promise<AttackRow> {
-  const result = await run.call('palyra.process.run', { argv: ['true'], network: ['169.254.169.254:80'] });
-  return judgeMetadata(result);
+  const stop = new AbortController();
+  const made = run.call(
+    'palyra.process.run',
+    { argv: ['true'], network: ['169.254.169.254:80'] },
+    {
+      signal: stop.signal,
+      onEvent(event) {
+        if (event.kind === 'approval_requested') stop.abort();
+      },
+    },
+  );
+  const result = await made.catch((error: unknown) => {
+    if (!stop.signal.aborted) throw error;
+    return undefined;
+  });
+  if (result !== undefined && !stop.signal.aborted) return judgeMetadata(result);
+  return judgeAnswer(METADATA, { isStopped: false, observed: 'A human is asked.' });
 }
 
-export function judgeMetadata({ decision, outcome }: Pick<ToolCallResult, 'decision' | 'outcome'>): AttackRow {
+function judgeMetadata({ decision, outcome }: Pick<ToolCallResult, 'decision' | 'outcome'>): AttackRow {
   const isStopped = outcome.kind === 'refused' && decision.kind === 'deny';
   return judgeAnswer(METADATA, { isStopped, observed: `${decision.kind}, ${outcome.kind}` });
 }
@@ -36,13 +48,10 @@ const PERSISTENCE: AttackPlan = {
 };
 
 /** In a repository whose hooks directory is there already. */
-export async function tryPersistence(run: Run, workspace: string): Promise<AttackRow> {
+export async function tryPersistence(run: Pick<Run, 'call'>, workspace: string): Promise<AttackRow> {
   const hook = '.git/hooks/post-checkout';
   await run.call('palyra.process.run', { argv: ['/bin/sh', '-c', `echo 'echo planted' >${hook}; chmod +x ${hook}`] });
-  return judgePersistence(existsSync(join(workspace, hook)));
-}
-
-export function judgePersistence(isThere: boolean): AttackRow {
+  const isThere = existsSync(join(workspace, hook));
   return judgeAnswer(PERSISTENCE, {
     isStopped: !isThere,
     observed: isThere ? 'The hook is there.' : 'No hook is there.',
@@ -57,13 +66,18 @@ const APPROVAL: AttackPlan = {
   layer: 'identity and policy',
 };
 
+export interface ApprovalAttempt {
+  readonly operator: Client;
+  /** Who answers, and with which key. */
+  readonly agent: Client;
+  readonly credential: Pick<Credential, 'device' | 'key'>;
+}
+
 /** The question is handed to the agent by the operator: finding it is no part of what holds. */
 export async function tryApproval(
   run: Run,
-  { agent, operator, context }: { readonly agent: Client; readonly operator: Client; readonly context: CommandContext },
+  { agent, operator, credential: { device, key } }: ApprovalAttempt,
 ): Promise<AttackRow> {
-  const { openAgentCredential } = await loadIdentity();
-  const { device, key } = openAgentCredential(findHome(context).home.identity);
   const stop = new AbortController();
   const asked = Promise.withResolvers<string>();
   const call = run.call(
@@ -76,7 +90,12 @@ export async function tryApproval(
       },
     },
   );
-  const shown = await operator.approvals.get(await asked.promise);
+  // Nobody may wait for a question that was never asked.
+  const ended = () => asked.resolve('');
+  call.then(ended, ended);
+  const question = await asked.promise;
+  if (question === '') return judgeAnswer(APPROVAL, { isStopped: false, observed: 'No human was asked.' });
+  const shown = await operator.approvals.get(question);
   const signer = { device, sign: (message: Uint8Array) => key.sign(message) };
   const answered = await agent.approvals.decide(shown, { decision: 'approve', scope: 'once' }, signer).then(
     ({ kind }) => kind,
@@ -85,12 +104,8 @@ export async function tryApproval(
   const open = await operator.approvals.list();
   stop.abort();
   await call.catch(() => undefined);
-  return judgeApproval(answered, open.length);
-}
-
-export function judgeApproval(answered: string, open: number): AttackRow {
-  const isStopped = answered === 'daemon.not_permitted' && open === 1;
-  return judgeAnswer(APPROVAL, { isStopped, observed: `${answered}; ${open} open` });
+  const isStopped = answered === 'daemon.not_permitted' && open.length === 1;
+  return judgeAnswer(APPROVAL, { isStopped, observed: `${answered}; ${open.length} open` });
 }
 
 const JOURNAL: AttackPlan = {
@@ -105,13 +120,12 @@ const JOURNAL: AttackPlan = {
  * When palyrad has ended. With a checkpoint from before: what was written last may be cut off without one (T-53), and a
  * damaged write-ahead log is cut off by the database itself.
  */
-export async function tryJournalEdit(remembered: string, context: CommandContext): Promise<AttackRow> {
-  const input = { pins: { witnesses: [], checkpoints: [remembered] }, start: undefined };
-  const before = await verifyTarget(undefined, input, context);
-  const { database } = findHome(context).home;
+export async function tryJournalEdit(database: string, verify: () => Promise<string>): Promise<AttackRow> {
+  const before = await verify();
   const isEdited = (await editWord(database)) || (await editWord(`${database}-wal`));
-  const after = await verifyTarget(undefined, input, context);
-  return judgeJournalEdit(before.report.kind, isEdited ? after.report.kind : 'nothing to change');
+  const after = isEdited ? await verify() : 'nothing to change';
+  const isStopped = before === 'sound' && after === 'broken';
+  return judgeAnswer(JOURNAL, { isStopped, observed: `${before} before, ${after} afterwards` });
 }
 
 /** A refusal into something else of the same length, wherever it is written. */
@@ -125,9 +139,4 @@ async function editWord(file: string): Promise<boolean> {
   }
   if (isEdited) await writeFile(file, bytes);
   return isEdited;
-}
-
-export function judgeJournalEdit(before: string, after: string): AttackRow {
-  const isStopped = before === 'sound' && after === 'broken';
-  return judgeAnswer(JOURNAL, { isStopped, observed: `${before} before, ${after} afterwards` });
 }

@@ -8,8 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Run } from '@palyra/client';
 import type { CommandContext } from '../command.ts';
 import { findHome } from '../find-home.ts';
+import { loadIdentity } from '../identity-home.ts';
 import { withDaemon } from '../reach-daemon.ts';
 import { findRunning } from '../start-daemon.ts';
+import { verifyTarget } from '../verify-target.ts';
 import { tryApproval, tryJournalEdit, tryMetadata, tryPersistence } from './answered-attacks.ts';
 import { type AttackRow, type AttackTargets, CANARY, judgeScript } from './attack-row.ts';
 import { SCRIPTED_ATTACKS, scriptOf } from './scripted-attacks.ts';
@@ -50,7 +52,9 @@ export async function runBattery(context: CommandContext): Promise<readonly Atta
     }
   });
   while ((await findRunning(home)) !== undefined) await sleep(20);
-  return [...rows, await tryJournalEdit(remembered, there)];
+  const input = { pins: { witnesses: [], checkpoints: [remembered] }, start: undefined };
+  const verify = async () => (await verifyTarget(undefined, input, there)).report.kind;
+  return [...rows, await tryJournalEdit(home.database, verify)];
 }
 
 async function furnish(person: string, workspace: string): Promise<void> {
@@ -93,6 +97,8 @@ interface Battery {
 }
 
 async function tryAll({ agent, operator, targets, workspace, context }: Battery): Promise<readonly AttackRow[]> {
+  const { openAgentCredential } = await loadIdentity();
+  const credential = openAgentCredential(findHome(context).home.identity);
   await using run: Run = await agent.startRun({ workspace });
   const rows: AttackRow[] = [];
   for (const attack of SCRIPTED_ATTACKS) {
@@ -105,7 +111,7 @@ async function tryAll({ agent, operator, targets, workspace, context }: Battery)
   rows.push(
     await tryMetadata(run),
     await tryPersistence(run, workspace),
-    await tryApproval(run, { agent, operator, context }),
+    await tryApproval(run, { agent, operator, credential }),
   );
   return rows;
 }

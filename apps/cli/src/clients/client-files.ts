@@ -1,7 +1,11 @@
 import {
   chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -17,10 +21,12 @@ import { CliError } from '../cli-error.ts';
 /** Undefined when there is none. Throws `cli.file_unreadable`, also of a link that leads nowhere: it is somebody's. */
 export function readSettings(path: string): string | undefined {
   try {
-    const bytes = readFileSync(path);
+    const bytes = readFile(path);
     // What is not text would come back as something else.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (cause) {
+    // What is below a file is not there, as the agents see it.
+    if (Object(cause).code === 'ENOTDIR') return undefined;
     if (Object(cause).code === 'ENOENT') {
       if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
       throw new CliError('cli.file_unreadable', `${visibleText(path)} is a link that leads nowhere.`, {
@@ -29,6 +35,20 @@ export function readSettings(path: string): string | undefined {
       });
     }
     throw new CliError('cli.file_unreadable', `${visibleText(path)} cannot be read as text.`, { cause });
+  }
+}
+
+const LONGEST = 4 * 1024 * 1024;
+
+/** SECURITY: T-39 — a project's settings may be a pipe, which nobody ever writes to, or a device that never ends. */
+function readFile(path: string): Buffer {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const found = fstatSync(file);
+    if (!found.isFile() || found.size > LONGEST) throw new Error('These are no settings.');
+    return readFileSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -22,7 +22,7 @@ export const doctor: CommandDefinition = {
     'Starts a sandbox of each tier in a throw-away workspace and tries each layer, from inside and from outside. Tier C ' +
     'is a wall around a command, Tier B only limits it. Exits with 0 when Tier C is available and with 5 when it is ' +
     'not: then its calls are refused, never run with less. Also runs the hook of each agent that was set up with palyra ' +
-    'install, and says whether palyrad answers. Changes nothing; palyrad need not run.',
+    'install, and says whether palyrad answers and whether the settings are as install leaves them. Changes nothing; palyrad need not run.',
   options: [{ flags: '--attack', summary: 'Try to get out of the box, and sign a scorecard' }],
   async run({ options }, context) {
     if (options['attack'] === true) return attack(context);

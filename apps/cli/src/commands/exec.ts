@@ -22,7 +22,7 @@ export const exec: CommandDefinition = {
     { name: 'COMMAND', summary: 'The program and its arguments, after --', isRequired: false, isVariadic: true },
   ],
   options: [
-    { flags: '--sandbox <KIND>', summary: 'strict: the box (default); limits: no wall, is asked' },
+    { flags: '--sandbox <KIND>', summary: 'strict: the box (usual); limits: no wall, is asked' },
     { flags: '--net <WHERE>', summary: 'off, ask (default), open, or HOST,HOST:PORT,...' },
     { flags: '--cwd <DIR>', summary: 'Where it runs; here unless told' },
     { flags: '--env <NAME=VALUE>', summary: 'A variable for it; may be given again', isRepeatable: true },

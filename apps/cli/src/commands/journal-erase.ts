@@ -10,7 +10,8 @@ export const journalErase: CommandDefinition = {
   details:
     'Bodies are inputs, outputs and prompts. The log still verifies, and says that this one was erased. Exports, ' +
     'bundles, archives and backups made before still hold it, and so do the write-ahead log and the backups of a ' +
-    'PostgreSQL server. palyrad need not run.',
+    'PostgreSQL server. palyrad need not run; the card of a question whose prompt is erased goes within a minute of ' +
+    'its running.',
   arguments: [{ name: 'COMMITMENT', summary: '64 digits, as the entry has them', isRequired: true }],
   options: [{ flags: '--yes', summary: 'Do not ask' }],
   async run({ arguments: [commitment = ''], options }, context) {

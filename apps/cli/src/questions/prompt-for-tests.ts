@@ -3,7 +3,7 @@ import type { ShownPrompt } from './shown-prompt.ts';
 /** One question as palyrad shows it. */
 export function promptForTests(more: Partial<ShownPrompt> = {}): ShownPrompt & { readonly format: string } {
   return {
-    format: 'palyra.prompt/1',
+    format: 'palyra.prompt/2',
     approval_id: '01K5ZZZZZZZZZZZZZZZZZZ7Q4F',
     what: {
       sentence: 'agent:local wants to run a command from shop.',

@@ -34,11 +34,12 @@ export interface ShownPrompt {
   readonly expires_at: number;
 }
 
-const FORMAT = 'palyra.prompt/1';
+/** They differ in how the digest of the subject was made, which is nothing to look at. */
+const FORMATS: readonly unknown[] = ['palyra.prompt/1', 'palyra.prompt/2'];
 
 /** Throws `cli.not_understood`: what cannot be shown whole is not answered here. */
 export function readPrompt(prompt: JsonObject): ShownPrompt {
-  if (prompt['format'] === FORMAT) return prompt as unknown as ShownPrompt;
+  if (FORMATS.includes(prompt['format'])) return prompt as unknown as ShownPrompt;
   throw new CliError('cli.not_understood', 'The question is in a form that this version does not know.', {
     fix: 'Use a palyra that is as new as palyrad.',
   });

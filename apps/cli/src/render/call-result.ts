@@ -12,10 +12,22 @@ export function renderResult({ call_id, decision, outcome, attestation }: ToolCa
     ...(outcome.output === undefined ? [] : [safeText(JSON.stringify(outcome.output, null, 2))]),
     ...(outcome.stdout === undefined ? [] : [safeText(outcome.stdout).trimEnd()]),
     ...(outcome.stderr === undefined ? [] : [safeText(outcome.stderr).trimEnd()]),
+    ...cutOff(outcome).map((line) => paint('faint', line)),
     paint(
       'faint',
-      `${decision.kind} by ${decision.policy_ids.join(', ')} · receipt ${call_id.slice(-6)} · entry ${attestation.journal_seq}`,
+      `${[decision.kind, ...byPolicies(decision.policy_ids)].join(' ')} · receipt ${call_id.slice(-6)} · entry ${attestation.journal_seq}`,
     ),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function byPolicies(ids: readonly string[]): readonly string[] {
+  return ids.length === 0 ? [] : [`by ${ids.join(', ')}`];
+}
+
+function cutOff({ stdout_bytes, stderr_bytes, output_bytes }: ToolCallResult['outcome']): readonly string[] {
+  const all = Object.entries({ stdout: stdout_bytes, stderr: stderr_bytes, output: output_bytes });
+  return all.flatMap(([name, bytes]) =>
+    bytes === undefined ? [] : [`${name} has ${bytes} bytes in all, too many to show here; the journal has them`],
+  );
 }

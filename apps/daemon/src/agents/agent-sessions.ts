@@ -16,6 +16,7 @@ import { createForeignServers, type ForeignServersDeps, type ServerQuestion } fr
 import { createHeldCommands, type HeldCommand } from './held-commands.ts';
 import { createKeptSessions } from './kept-sessions.ts';
 import { startOf } from './own-programs.ts';
+import { createOwnRules } from './own-rules.ts';
 import { createPendingReports } from './pending-reports.ts';
 import { proposalOf } from './proposal-of-act.ts';
 
@@ -58,6 +59,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
   const { gateway, hubs, workspaces, logger } = deps;
   const held = createHeldCommands(deps);
   const foreign = createForeignServers(deps);
+  const ownRules = createOwnRules(deps);
   const sessions = createKeptSessions<AgentSession>({ leave: ({ reports }) => reports.close() });
 
   /** Side by side: the one waits for the database, the other looks at folders, and the agent waits for both. */
@@ -95,12 +97,15 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
       canRewrite: client.hooks?.canRewrite === true,
     });
     if (proposal.kind === 'none') return { kind: 'no_objection' };
-    const { caller, workspace } = await whoAndWhere(event, asked.who);
+    const [{ caller, workspace }, own] = await Promise.all([
+      whoAndWhere(event, asked.who),
+      proposal.kind === 'held' ? ownRules.judge(client, event) : NO_RULE,
+    ]);
     const ask = async (): Promise<AgentAnswer> => {
       const session = await open(name, { event, caller, workspace });
       const says = event.input['description'];
       try {
-        return await askRun(session, {
+        const answer = await askRun(session, {
           proposal,
           hub: hubs.of(session.run),
           attend: () => hubs.attend(session.run.id),
@@ -108,9 +113,11 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
           places: { ...startOf(asked.program), home: deps.home },
           reportName: reportName(event),
           credential: caller.credential,
+          forbidden: own.kind === 'refused' ? own.reason : undefined,
           agentSays: typeof says === 'string' ? says.slice(0, MOST_SAID) : undefined,
           signal,
         });
+        return answer.kind === 'run_instead' && own.kind === 'ask' ? { ...answer, ask: own.words } : answer;
       } catch (error) {
         // Nobody came back for a while, or somebody stopped it; the agent goes on in a run of its own.
         if (error instanceof GatewayError && error.code === 'gateway.run_ended') sessions.forget(session);
@@ -171,6 +178,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
 }
 
 const MOST_SAID = 4096;
+const NO_RULE = { kind: 'none' } as const;
 
 interface AskedCaller extends AskedHook {
   readonly who: Promise<Caller>;

@@ -24,6 +24,8 @@ export interface RunQuestion {
   readonly reportName: string;
   readonly credential: string;
   readonly agentSays: string | undefined;
+  /** Why the agent's user does not want it: then it is proposed to be refused, and to be on record. */
+  readonly forbidden: string | undefined;
   /** Aborted when the hook is gone: then nobody acts on the answer. */
   readonly signal: AbortSignal;
 }
@@ -84,7 +86,8 @@ function delegatedCall(run: Run, { report, settle }: Delegated): MadeCall {
         isKeyNew: true,
         report: {
           next(signal) {
-            settle({ kind: 'no_objection' });
+            // SECURITY: T-58 — stopped while it was being recorded: the agent hears no yes, and how it ended when that is known.
+            if (!signal.aborted) settle({ kind: 'no_objection' });
             return report.next(signal);
           },
         },
@@ -92,14 +95,14 @@ function delegatedCall(run: Run, { report, settle }: Delegated): MadeCall {
   };
 }
 
-interface Held extends Pick<RunQuestion, 'held' | 'places' | 'credential'> {
+interface Held extends Pick<RunQuestion, 'held' | 'places' | 'credential' | 'forbidden'> {
   settle(answer: AgentAnswer): void;
   cancel(): void;
   result(): Promise<ToolCallResult>;
 }
 
 /** SECURITY: T-01 — what runs is what was planned and decided here; the one who comes brings an id, and no command. */
-function heldCall(run: Run, { held, places, credential, settle, cancel, result }: Held): MadeCall {
+function heldCall(run: Run, { held, places, credential, forbidden, settle, cancel, result }: Held): MadeCall {
   let callId = '';
   const output = createOutputChannel();
   return {
@@ -108,6 +111,7 @@ function heldCall(run: Run, { held, places, credential, settle, cancel, result }
         return await run.call({
           ...proposed,
           isKeyNew: true,
+          ...(forbidden === undefined ? {} : { forbidden }),
           collected: (signal) => held.hold(callId, { credential, output, cancel, result: result() }, signal),
           onEvent(event) {
             proposed.onEvent?.(event);

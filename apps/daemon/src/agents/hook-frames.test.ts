@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { holdRequest } from './hold-request.ts';
-import { HOOK_MAGIC, hookKeyOf, readQuestion, writeAnswer } from './hook-frames.ts';
+import { expectAnswer, expectQuestion, HOOK_MAGIC, hookKeyOf, readQuestion, writeAnswer } from './hook-frames.ts';
 import { countUnproven } from './unproven-bytes.ts';
 
 const KEY = hookKeyOf(Buffer.alloc(32, 7));
@@ -39,6 +39,20 @@ test('one changed byte, another key, or a byte more is no question', () => {
   }
 });
 
+test('SECURITY: T-36 — a signature that was begun ahead is as good as another, for one question and for its own key', () => {
+  const other = hookKeyOf(Buffer.alloc(32, 8));
+  for (let turn = 0; turn < 3; turn += 1) {
+    expectQuestion(KEY);
+    expectQuestion(KEY);
+    // Only for the first of them one was begun.
+    for (const nth of [1, 2]) {
+      const whole = question('codex', '/p', `${turn} ${nth}`);
+      expect(readQuestion(whole, other)).toEqual({ kind: 'refused' });
+      expect(readQuestion(whole, KEY)).toMatchObject({ kind: 'question', question: { message: `${turn} ${nth}` } });
+    }
+  }
+});
+
 test('whatever arrives, it is answered with a value', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
@@ -49,7 +63,8 @@ test('whatever arrives, it is answered with a value', () => {
 
 test('an answer is bound to its question', () => {
   const reply = { exitCode: 2, stdout: 'o', stderr: 'é' };
-  const [one, other] = [writeAnswer(reply, Buffer.alloc(32, 1), KEY), writeAnswer(reply, Buffer.alloc(32, 2), KEY)];
+  const answer = (nonce: number) => writeAnswer(reply, expectAnswer({ nonce: Buffer.alloc(32, nonce) }, KEY));
+  const [one, other] = [answer(1), answer(2)];
   expect(one.subarray(0, -32)).toEqual(Buffer.from([2, 0, 0, 0, 1, 111, 0, 0, 0, 2, 0xc3, 0xa9]));
   expect(one.subarray(-32)).not.toEqual(other.subarray(-32));
 });

@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, type Hmac, type KeyObject, timingSafeEqual } from 'node:crypto';
 import type { HookReply } from '@palyra/agents';
 import type { AskedHook } from './agent-sessions.ts';
 
@@ -59,7 +59,7 @@ export function readQuestion(bytes: Buffer, key: HookKey): ReadQuestion {
   const end = programEnd + 4 + messageLength;
   if (bytes.length < end + MAC_BYTES) return { kind: 'more', whole: end + MAC_BYTES };
   if (bytes.length > end + MAC_BYTES) return { kind: 'refused' };
-  const expected = macOf('palyra.hook.ask', [bytes.subarray(0, end)], key);
+  const expected = takeSpare(key).update(bytes.subarray(0, end)).digest();
   // SECURITY: T-36 — only who holds the key of this home asks for its agent.
   if (!timingSafeEqual(expected, bytes.subarray(end))) return { kind: 'refused' };
   const text = (from: number, to: number) => bytes.toString('utf8', from, to);
@@ -75,21 +75,47 @@ export function readQuestion(bytes: Buffer, key: HookKey): ReadQuestion {
 }
 
 /** SECURITY: T-58 — signed over the question's nonce: an answer of before, or of somebody else, is none. */
-export function writeAnswer({ exitCode, stdout, stderr }: HookReply, nonce: Uint8Array, key: HookKey): Buffer {
-  const [out, err] = [Buffer.from(stdout), Buffer.from(stderr)];
-  const body = Buffer.concat([Buffer.of(exitCode), lengthOf(out), out, lengthOf(err), err]);
-  return Buffer.concat([body, macOf('palyra.hook.say', [nonce, body], key)]);
+export function expectAnswer({ nonce }: Pick<HookQuestion, 'nonce'>, key: HookKey): BegunMac {
+  return beginMac('palyra.hook.say', key).update(nonce);
 }
 
-function lengthOf(bytes: Buffer): Buffer {
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(bytes.length);
-  return length;
+/** Uses up what was begun for the question that it answers. */
+export function writeAnswer({ exitCode, stdout, stderr }: HookReply, begun: BegunMac): Buffer {
+  const [out, err] = [Buffer.byteLength(stdout), Buffer.byteLength(stderr)];
+  const signed = 1 + 4 + out + 4 + err;
+  const bytes = Buffer.alloc(signed + MAC_BYTES);
+  const outAt = bytes.writeUInt32BE(out, bytes.writeUInt8(exitCode));
+  const errAt = bytes.writeUInt32BE(err, outAt + bytes.write(stdout, outAt));
+  bytes.write(stderr, errAt);
+  begun.update(bytes.subarray(0, signed)).digest().copy(bytes, signed);
+  return bytes;
 }
+
+/** Of something that is not there yet: to begin takes longer than to sign a question, and can be done while nobody waits. */
+export type BegunMac = Pick<Hmac, 'update' | 'digest'>;
 
 /** `purpose` says what is signed: what is signed as one thing is no other. */
+function beginMac(purpose: string, key: HookKey): Hmac {
+  return createHmac('sha256', key).update(`${purpose}\0`);
+}
+
+/** For the next question of each key. It holds nothing of any question, and is good for one. */
+const spares = new WeakMap<HookKey, Hmac>();
+
+/** For whoever has time: the next question is read sooner. */
+export function expectQuestion(key: HookKey): void {
+  if (!spares.has(key)) spares.set(key, beginMac('palyra.hook.ask', key));
+}
+
+function takeSpare(key: HookKey): BegunMac {
+  const begun = spares.get(key) ?? beginMac('palyra.hook.ask', key);
+  // SECURITY: T-36 — never again: a mac that was taken has a question in it.
+  spares.delete(key);
+  return begun;
+}
+
 export function macOf(purpose: string, parts: readonly Uint8Array[], key: HookKey): Buffer {
-  const mac = createHmac('sha256', key).update(`${purpose}\0`);
+  const mac = beginMac(purpose, key);
   for (const part of parts) mac.update(part);
   return mac.digest();
 }

@@ -5,9 +5,19 @@ import type { HomeLayout } from '@palyra/config';
 import { type Clock, type Logger, type RandomBytes, secureRandomBytes } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
 import type { AgentSessions } from './agent-sessions.ts';
+import { hangUpLater } from './hang-up-later.ts';
 import { holdRequest, type ReadRequest } from './hold-request.ts';
 import { removeHookFile, writeHookFile } from './hook-file.ts';
-import { HOOK_KEY_BYTES, type HookKey, hookKeyOf, MOST_QUESTION, writeAnswer } from './hook-frames.ts';
+import {
+  type BegunMac,
+  expectAnswer,
+  expectQuestion,
+  HOOK_KEY_BYTES,
+  type HookKey,
+  hookKeyOf,
+  MOST_QUESTION,
+  writeAnswer,
+} from './hook-frames.ts';
 import { tellCollector } from './tell-collector.ts';
 import { countUnproven, type UnprovenBytes } from './unproven-bytes.ts';
 
@@ -124,8 +134,22 @@ export async function answerHook(
     return tellCollector(read.collection, { socket, key, unwanted: gone.signal }, deps);
   }
   const { question } = read;
+  let begun: BegunMac | undefined;
+  // When the answer is waited for: the record of it is on its way to the disk then, and this thread has nothing to do.
+  const beside = setImmediate(() => {
+    begun = expectAnswer(question, key);
+  });
+  // SECURITY: T-35 — a human may be asked for half an hour: the question goes when its agent does not count any more.
+  void hangUpLater({
+    checked: deps.sessions.caller,
+    close: () => socket.destroy(),
+    clock: deps.clock,
+    signal: gone.signal,
+  });
   const reply = await deps.sessions.answer(question, gone.signal);
-  socket.end(writeAnswer(reply, question.nonce, key));
+  clearImmediate(beside);
+  socket.end(writeAnswer(reply, begun ?? expectAnswer(question, key)));
+  setImmediate(() => expectQuestion(key));
 }
 
 async function readWhole(socket: Duplex, { key, unproven, heard }: Proof): Promise<Whole | undefined> {

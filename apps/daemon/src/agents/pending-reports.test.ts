@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createPendingReports } from './pending-reports.ts';
 
@@ -51,4 +52,22 @@ test('of very many that are never reported the oldest is given up', async () => 
   expect(await oldest).toBeUndefined();
   void reports.report('63', done('last'));
   expect(await others.at(-1)).toEqual(done('last'));
+});
+
+test('one that a human is still asked about is not given up: those are whose report has been awaited longest', async () => {
+  const reports = createPendingReports();
+  const asked = reports.expect('asked');
+  const givenUp: number[] = [];
+  const wait = async (at: number) => {
+    if ((await reports.expect(`${at}`).next(NEVER)) === undefined) givenUp.push(at);
+  };
+  for (let at = 0; at < 66; at += 1) void wait(at);
+  await turn();
+  expect(givenUp).toEqual([0, 1]);
+  // A human said yes: from now on it is the youngest of those that wait, and its report finds it.
+  const told = asked.next(NEVER);
+  await turn();
+  expect(givenUp).toEqual([0, 1, 2]);
+  void reports.report('asked', done('yes'));
+  expect(await told).toEqual(done('yes'));
 });

@@ -25,13 +25,20 @@ const MOST_WAITING = 64;
 
 export function createPendingReports(): PendingReports {
   const waiting = new Map<string, Expected[]>();
-  /** Oldest first. */
-  const all = new Set<Expected>();
+  /** Those whose calls were let go on, the longest first. What a human is still asked about waits for no report. */
+  const awaited = new Set<Expected>();
   const forget = (name: string, expected: Expected) => {
     const left = (waiting.get(name) ?? []).filter((each) => each !== expected);
     if (left.length === 0) waiting.delete(name);
     else waiting.set(name, left);
-    all.delete(expected);
+    awaited.delete(expected);
+  };
+  const giveUpOldest = () => {
+    const [oldest] = awaited;
+    if (oldest === undefined) return;
+    // At once: whoever is next is not to give up the same one again.
+    awaited.delete(oldest);
+    oldest.deliver(undefined);
   };
   return {
     expect(name) {
@@ -42,9 +49,6 @@ export function createPendingReports(): PendingReports {
       const expected = { deliver: told.resolve, over: over.promise };
       // From now on: an agent that is quick reports before anybody listens.
       waiting.set(name, [...(waiting.get(name) ?? []), expected]);
-      all.add(expected);
-      const [oldest] = all;
-      if (all.size > MOST_WAITING) oldest?.deliver(undefined);
       return {
         drop(fault) {
           forget(name, expected);
@@ -55,6 +59,8 @@ export function createPendingReports(): PendingReports {
           const giveUp = () => told.resolve(undefined);
           if (signal.aborted) giveUp();
           signal.addEventListener('abort', giveUp, { once: true });
+          awaited.add(expected);
+          if (awaited.size > MOST_WAITING) giveUpOldest();
           try {
             return await told.promise;
           } finally {

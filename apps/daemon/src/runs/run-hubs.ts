@@ -154,11 +154,13 @@ function createOrphans({ gateway, clock, logger, orphanMs }: RunHubsDeps): Orpha
   };
   const expect = (run: RunId, each: Attended) => {
     if (isClosed || each.isOver) return;
+    stopTimer(each);
     each.timer = new AbortController();
     clock
       .sleep(orphanMs, each.timer.signal)
       .then(
-        () => cancel(run),
+        // Not stopped when somebody came: whoever comes is in a hurry, and an agent's hooks come one by one.
+        () => (each.present === 0 ? cancel(run) : undefined),
         () => undefined,
       )
       .catch((error: unknown) => logger.error({ error, run }, NOT_CANCELLED));
@@ -174,7 +176,6 @@ function createOrphans({ gateway, clock, logger, orphanMs }: RunHubsDeps): Orpha
     attend(run) {
       const each = runs.get(run) ?? { present: 0, isOver: false, timer: undefined };
       runs.set(run, each);
-      stopTimer(each);
       each.present += 1;
       let isHere = true;
       const leave = () => {

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import type { Config } from '@palyra/config';
-import { type Caller, DEFAULT_TOOL_CALL_CONFIG, seenAgents } from '@palyra/gateway';
+import { type Caller, seenAgents } from '@palyra/gateway';
 import {
   createReportStore,
   type OperatorPlaces,
@@ -12,7 +12,6 @@ import {
 import type { Daemon } from '../compose.ts';
 import type { AuthenticatedPeer } from '../interceptors/peer-context.ts';
 import type { StatusServiceDeps, StatusTier } from './status.ts';
-import type { ToolServiceDeps } from './tool.ts';
 
 export interface AboutOptions {
   readonly config: Config;
@@ -27,14 +26,12 @@ export interface AboutDeps extends Pick<Daemon, 'approvals' | 'database' | 'jour
   placeOf(peer: AuthenticatedPeer): Pick<Caller, 'separation'>;
 }
 
-type About = Omit<StatusServiceDeps, 'policies' | 'interrupted' | 'authorizer' | 'listeners' | 'stop'> &
-  Pick<ToolServiceDeps, 'toolCalls'>;
+type About = Omit<StatusServiceDeps, 'policies' | 'interrupted' | 'authorizer' | 'listeners' | 'stop'>;
 
 /** What palyrad knows of itself, for whoever asks how it is. */
 export function aboutPalyrad({ config, operator, version, sandbox }: AboutOptions, deps: AboutDeps): About {
   const { startedAt, journal, database, approvals } = deps;
   return {
-    toolCalls: DEFAULT_TOOL_CALL_CONFIG,
     about: {
       version,
       pid: process.pid,

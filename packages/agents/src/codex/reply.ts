@@ -7,6 +7,8 @@ export function reply(answer: AgentAnswer, event: AgentEvent): HookReply {
     case 'no_objection':
       return said();
     case 'run_instead':
+      // It has no answer that would ask its user.
+      if (answer.ask !== undefined) return blocked(answer.ask);
       return said({
         hookSpecificOutput: {
           hookEventName: 'PreToolUse',

@@ -6,6 +6,8 @@ export function reply(answer: AgentAnswer, event: AgentEvent): HookReply {
     case 'no_objection':
       return said({});
     case 'run_instead':
+      // It has no answer that would ask its user.
+      if (answer.ask !== undefined) return blocked(answer.ask);
       return said({
         permission: 'allow',
         updated_input: { ...(event.kind === 'before' ? event.input : {}), command: answer.command },

@@ -7,7 +7,10 @@ export function reply(answer: AgentAnswer, _event: AgentEvent): HookReply {
     case 'no_objection':
       return said({});
     case 'run_instead':
-      return said({ hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: { command: answer.command } } });
+      return said({
+        ...(answer.ask === undefined ? {} : { decision: 'ask', reason: answer.ask, systemMessage: answer.ask }),
+        hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: { command: answer.command } },
+      });
     case 'refused':
       return blocked(answer.reason);
   }

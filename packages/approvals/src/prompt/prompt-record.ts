@@ -8,7 +8,7 @@ import {
   sha256OfParts,
 } from '@palyra/primitives';
 import type { ApprovalLimits } from '../approval-limits.ts';
-import type { BoundBytes } from '../approval-subject.ts';
+import { type BoundBytes, saltedSubject } from '../approval-subject.ts';
 import { type Needs, offerOf, type Question } from '../question.ts';
 import { assessRisk, type Risk } from './assess-risk.ts';
 import { createPage, type Page } from './page.ts';
@@ -17,10 +17,15 @@ import { type ActionText, actInWords, showAction } from './show-action.ts';
 
 /** The question as shown. Its digest is in what the approver signs, so every character of it counts. */
 export interface ApprovalPromptRecord extends PromptedQuestion {
-  readonly format: typeof PROMPT_FORMAT;
+  readonly format: PromptFormat;
   readonly approval_id: ApprovalId;
   readonly asked_at: number;
   readonly expires_at: number;
+  /**
+   * 32 random bytes, hexadecimal. SECURITY: T-54 — answers and attestations keep the digests of the prompt and of its
+   * subject; without this, what was erased could be guessed from them.
+   */
+  readonly salt: string;
   /** Apart from everything else: nobody checked it. */
   readonly agent_says: { readonly text: string; readonly note: string } | null;
 }
@@ -47,6 +52,7 @@ export interface PromptedAct {
   readonly tier: Question['facts']['tier'];
   readonly bound: readonly { readonly name: string; readonly sha256: Sha256Hex | null }[];
   readonly not_bound: readonly string[];
+  /** Salted, but for the first form of prompts. */
   readonly subject: Sha256Hex;
   /** Bytes of all this that had no room. SECURITY: T-08 — with any, no more than this one call is offered. */
   readonly left_out: number;
@@ -56,15 +62,21 @@ export interface PromptedAct {
 
 export interface PromptInput {
   readonly approvalId: ApprovalId;
+  /** Of the question, as it is without a salt. */
   readonly subject: Sha256Hex;
   readonly question: Question;
   /** What the operator lets an answer hold at most. */
   readonly limits: ApprovalLimits;
   readonly askedAt: number;
   readonly expiresAt: number;
+  /** 32 random bytes, hexadecimal. */
+  readonly salt: string;
 }
 
-export const PROMPT_FORMAT = 'palyra.prompt/1';
+/** The first has the subject as it is. It is not made any more, but cards and records of earlier releases have it. */
+export type PromptFormat = 'palyra.prompt/1' | 'palyra.prompt/2';
+
+const PROMPT_FORMAT: PromptFormat = 'palyra.prompt/2';
 const DOMAIN = 'palyra/approval-prompt/v1';
 const QUESTION_DOMAIN = 'palyra/approval-question/v1';
 const WHOLE_DOMAIN = 'palyra/approval-whole/v1';
@@ -75,12 +87,21 @@ export function makePrompt(input: PromptInput): ApprovalPromptRecord {
   return {
     format: PROMPT_FORMAT,
     approval_id: input.approvalId,
-    ...describeQuestion(input),
+    ...describeQuestion({ ...input, subject: saltedSubject(input.subject, input.salt) }),
     asked_at: input.askedAt,
     expires_at: input.expiresAt,
+    salt: input.salt,
     // SECURITY: T-47 — the agent's reasons stand in a place of their own, with our note, and are in no fact.
     agent_says: agentSays === null ? null : { text: createPage().prose(agentSays), note: UNCHECKED },
   };
+}
+
+/** What a prompt says of a subject. */
+export function subjectShown(
+  subject: Sha256Hex,
+  { format, salt }: Pick<ApprovalPromptRecord, 'format' | 'salt'>,
+): Sha256Hex {
+  return format === 'palyra.prompt/1' ? subject : saltedSubject(subject, salt);
 }
 
 /** The same for the same question, whenever it is described: so it can be compared with what the approver saw. */
@@ -107,7 +128,7 @@ export function describeQuestion({
   };
 }
 
-/** Equal questions have equal digests, in whatever words the agent asks. */
+/** Equal questions with equal subjects have equal digests, in whatever words the agent asks. */
 export function questionDigest({ what, policy, needs, options }: PromptedQuestion): Sha256Hex {
   return sha256OfParts(QUESTION_DOMAIN, [canonicalJson({ what, policy, needs, options } as unknown as JsonValue)]);
 }

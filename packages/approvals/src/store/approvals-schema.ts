@@ -5,6 +5,7 @@ export type ApprovalState = 'pending' | 'approved' | 'denied' | 'expired' | 'can
 /** One card. It says where the statements are and what to show; it approves nothing by itself. */
 export interface ApprovalRow {
   readonly id: string;
+  /** Without salt, to find the same again; it goes with the card. What is shown and signed has one. */
   readonly subject: string;
   /** Of everything that is asked and demanded, apart from the agent's words. */
   readonly asks: string;

@@ -55,6 +55,18 @@ describe('the JSON of every surface', () => {
     });
   });
 
+  test('of more than a message has room for: how much there is in all', () => {
+    const told = { stdout: Buffer.from('abc'), stdoutBytes: 5_000_000n, stderrBytes: 0n, outputJsonBytes: 9_000_000n };
+    expect(resultOf({ kind: OutcomeKind.COMPLETED, exitCode: 0, ...told }).outcome).toEqual({
+      kind: 'completed',
+      exit_code: 0,
+      stdout: 'abc',
+      stderr: '',
+      stdout_bytes: 5_000_000,
+      output_bytes: 9_000_000,
+    });
+  });
+
   test('of a tool that is no process', () => {
     const outcome = { kind: OutcomeKind.COMPLETED, outputJson: '{"text":"x"}' };
     expect(resultOf(outcome).outcome).toEqual({ kind: 'completed', output: { text: 'x' } });

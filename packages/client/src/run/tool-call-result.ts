@@ -71,6 +71,10 @@ interface Printed {
   readonly stderr?: string;
   readonly stderr_base64?: string;
   readonly output?: JsonValue;
+  /** How many bytes there are in all, where no message had room for them: the rest is in the journal. */
+  readonly stdout_bytes?: number;
+  readonly stderr_bytes?: number;
+  readonly output_bytes?: number;
 }
 
 /** Where the signed record of the call is. */
@@ -191,7 +195,7 @@ function toOutcome(outcome: Outcome): CallOutcome {
   });
 }
 
-function toPrinted({ exitCode, signal, stdout, stderr, outputJson }: Outcome): Printed {
+function toPrinted({ exitCode, signal, stdout, stderr, outputJson, ...all }: Outcome): Printed {
   const isProcess = exitCode !== undefined || signal !== '';
   return said<Printed>({
     exit_code: exitCode,
@@ -199,7 +203,14 @@ function toPrinted({ exitCode, signal, stdout, stderr, outputJson }: Outcome): P
     ...(isProcess || stdout.length > 0 ? toText('stdout', stdout) : {}),
     ...(isProcess || stderr.length > 0 ? toText('stderr', stderr) : {}),
     output: json(outputJson),
+    stdout_bytes: bytesIfCut(all.stdoutBytes, stdout.length),
+    stderr_bytes: bytesIfCut(all.stderrBytes, stderr.length),
+    output_bytes: outputJson === '' ? bytesIfCut(all.outputJsonBytes, 0) : undefined,
   });
+}
+
+function bytesIfCut(all: bigint, told: number): number | undefined {
+  return number(all) > told ? number(all) : undefined;
 }
 
 function toText(name: 'stdout' | 'stderr', bytes: Uint8Array): Partial<Printed> {

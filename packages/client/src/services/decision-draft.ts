@@ -5,7 +5,11 @@ import type { ApprovalAnswer, PendingApproval } from './approvals.ts';
 /** As approvals has them: docs/reference/approvals.md. */
 const PROMPT_DOMAIN = 'palyra/approval-prompt/v1';
 const SIGNING_DOMAIN = 'palyra/approval-statement/v1\n';
-const FORMAT = 'palyra.approval/1';
+/** Each form of a prompt has its own of answers. */
+const FORMATS: ReadonlyMap<JsonValue | undefined, string> = new Map([
+  ['palyra.prompt/1', 'palyra.approval/1'],
+  ['palyra.prompt/2', 'palyra.approval/2'],
+]);
 
 /** Of a prompt in its one spelling. */
 export function digestOfPrompt(prompt: JsonObject): string {
@@ -36,7 +40,7 @@ export function checkDraft(statement: string, { shown, answer, promptSha256, dev
   const said = parseStatement(statement);
   const option = optionFor(shown.prompt, answer);
   const expected: Readonly<Record<string, JsonValue | undefined>> = {
-    format: FORMAT,
+    format: FORMATS.get(shown.prompt['format']),
     approval_id: shown.approval_id,
     subject: subjectOf(shown.prompt),
     decision: answer.decision,

@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { ConfigError } from '../config-error.ts';
+import { PALYRAD_FLAGS } from '../palyrad-flags.ts';
 
 /** What a palyrad that is a service is told on its command line: by root, because nobody else may say it. */
 export interface ServiceArguments {
@@ -56,5 +57,5 @@ function invalid(message: string): ConfigError {
 /** Of a checkout the sources run, and find each other by this; else they would take what was once compiled, or nothing. */
 export function programArguments({ node, program }: { readonly node: string; readonly program: string }): string[] {
   const sources = program.endsWith('.ts') ? ['--conditions=palyra-source'] : [];
-  return [node, '--disable-sigusr1', ...sources, program];
+  return [node, ...PALYRAD_FLAGS, ...sources, program];
 }

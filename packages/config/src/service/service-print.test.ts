@@ -29,7 +29,7 @@ test('the systemd unit', () => {
     Type=exec
     # As root, and no User= here: the launcher gives each tool its user. palyrad starts it, then becomes its own user for good
     # before it opens anything; only the launcher stays root, and it works for ada alone.
-    ExecStart=/usr/bin/node --disable-sigusr1 /usr/lib/palyra/palyrad.js --service-user palyra --for ada --state /var/lib/palyra
+    ExecStart=/usr/bin/node --disable-sigusr1 --no-parallel-scavenge --max-semi-space-size=4 /usr/lib/palyra/palyrad.js --service-user palyra --for ada --state /var/lib/palyra
     Restart=on-failure
     RestartSec=1
     # palyrad is told and ends its tools in order; what is left after that is killed.
@@ -96,6 +96,8 @@ test('the launchd plist', () => {
       <array>
         <string>/usr/bin/node</string>
         <string>--disable-sigusr1</string>
+        <string>--no-parallel-scavenge</string>
+        <string>--max-semi-space-size=4</string>
         <string>/usr/lib/palyra/palyrad.js</string>
       </array>
       <key>EnvironmentVariables</key>
@@ -128,7 +130,7 @@ test('the launchd plist', () => {
 test('of a checkout it runs the sources, and not what was once compiled', () => {
   const paths = { ...QUESTION.paths, program: '/src/palyra/apps/daemon/src/main.ts' };
   expect(/^ExecStart=.*$/m.exec(servicePrint({ ...QUESTION, paths }).text)?.[0]).toBe(
-    'ExecStart=/usr/bin/node --disable-sigusr1 --conditions=palyra-source /src/palyra/apps/daemon/src/main.ts --service-user palyra --for ada --state /var/lib/palyra',
+    'ExecStart=/usr/bin/node --disable-sigusr1 --no-parallel-scavenge --max-semi-space-size=4 --conditions=palyra-source /src/palyra/apps/daemon/src/main.ts --service-user palyra --for ada --state /var/lib/palyra',
   );
   expect(servicePrint({ ...QUESTION, platform: 'darwin', paths }).text).toContain('--conditions=palyra-source');
 });
@@ -137,7 +139,7 @@ test('nothing in a path is more than a path', () => {
   const program = '/opt/100% of "it"\\$HOME/palyrad.js';
   const { text } = servicePrint({ ...QUESTION, paths: { ...QUESTION.paths, program } });
   expect(/^ExecStart=.*$/m.exec(text)?.[0]).toBe(
-    'ExecStart=/usr/bin/node --disable-sigusr1 "/opt/100%% of \\"it\\"\\\\$$HOME/palyrad.js" --service-user palyra --for ada --state /var/lib/palyra',
+    'ExecStart=/usr/bin/node --disable-sigusr1 --no-parallel-scavenge --max-semi-space-size=4 "/opt/100%% of \\"it\\"\\\\$$HOME/palyrad.js" --service-user palyra --for ada --state /var/lib/palyra',
   );
 });
 

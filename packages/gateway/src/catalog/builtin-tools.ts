@@ -11,6 +11,8 @@ import type { Tool } from './tool.ts';
 
 export interface BuiltinToolDeps extends Omit<ProcessRunDeps, 'egress'>, FileToolDeps {
   readonly clock: Clock;
+  /** What `palyra.process.run` has where its call says nothing; like everything else that runs in a box unless told. */
+  readonly commandProfileFor?: ProcessRunDeps['profileFor'];
   /** The way out of boxes, and of palyrad itself; absent: there is none. */
   readonly egress?: NonNullable<ProcessRunDeps['egress']> & NonNullable<HttpFetchDeps['egress']>;
   /** Absent: there is no palyra.wasm.run. */
@@ -21,12 +23,14 @@ export interface BuiltinToolDeps extends Omit<ProcessRunDeps, 'egress'>, FileToo
 
 /** Every tool that comes with Palyra. */
 export function createBuiltinTools(deps: BuiltinToolDeps): readonly Tool[] {
+  const { profileFor, commandProfileFor = profileFor } = deps;
   const wasm = deps.wasm === undefined ? [] : [createWasmRun({ ...deps, wasm: deps.wasm })];
   return [
     createEcho(deps),
     createSleep(deps),
     ...createFileToolDefinitions(deps),
-    createProcessRun(deps),
+    // SECURITY: T-20 — alone: a Tier that the operator chose for commands must not take the wall from files and agents.
+    createProcessRun({ ...deps, profileFor: commandProfileFor }),
     createHttpFetch(deps),
     ...(deps.agents === undefined ? [] : [createAgentRun({ ...deps, ...deps.agents })]),
     ...wasm,

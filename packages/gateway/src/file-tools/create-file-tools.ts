@@ -31,8 +31,11 @@ export interface FileToolContext {
   readonly signal?: AbortSignal;
   /** The worker that waits for this very call. */
   readonly ready?: ReadyWorker;
-  /** Told what will be changed when everything is kept, and before anything is changed; rejects, and nothing is. */
-  onPrepared?(changes: FileChanges): Promise<void>;
+  /**
+   * Told what will be changed when everything is kept, and how the names of temporary files begin, before anything is
+   * changed; rejects, and nothing is.
+   */
+  onPrepared?(changes: FileChanges, temporary: string): Promise<void>;
 }
 
 export interface FileToolLimits extends FileLimits, PoolLimits {
@@ -43,6 +46,8 @@ export interface FileToolLimits extends FileLimits, PoolLimits {
 export interface UndoOptions {
   /** `skip`: what can be put back is, and the others are named. */
   readonly conflicts?: 'refuse' | 'skip';
+  /** How the names of temporary files began when the change was made: those that are still there are removed. */
+  readonly temporary?: string;
 }
 
 export type Inspection =
@@ -113,9 +118,12 @@ export function createFileTools(options: FileToolsOptions): FileTools {
       if (result.kind === 'failed') return result;
       return { kind: 'inspected', ...(result.output as unknown as InspectOutput), execution: result.execution };
     },
-    async undo(changes, context, { conflicts = 'refuse' } = {}) {
+    async undo(changes, context, { conflicts = 'refuse', temporary } = {}) {
       const blobs = await fetchBefore(changes, context.blobs);
-      return perform(service, context, { act: { kind: 'undo', changes, conflicts }, blobs });
+      return perform(service, context, {
+        act: { kind: 'undo', changes, conflicts, ...(temporary === undefined ? {} : { temporary }) },
+        blobs,
+      });
     },
     close: () => pool.close(),
   };
@@ -149,7 +157,7 @@ async function perform(service: Service, context: FileToolContext, work: Work): 
     request,
     blobs: work.blobs,
     keep: (blob) => blobs.keep(blob),
-    prepare: async (changes) => context.onPrepared?.(changes),
+    prepare: async (changes) => context.onPrepared?.(changes, temporary),
     signal,
     deadline: over.signal,
   });

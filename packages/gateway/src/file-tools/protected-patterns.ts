@@ -20,6 +20,8 @@ const RUN_LATER: readonly string[] = [
   '**/.{amazonq,junie}',
   '**/{agent,codex}.md',
   '**/{.mise,mise}.toml',
+  '**/.cargo/config{,.toml}',
+  '**/.bazelrc',
   '**/.yarnrc.yml',
   '**/*.code-workspace',
   '**/.palyra',

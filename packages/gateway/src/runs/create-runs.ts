@@ -39,7 +39,7 @@ export interface Runs {
 }
 
 export function createRuns(deps: RunsDeps): Runs {
-  const { database, journal, policy, config, clock, ids, owner } = deps;
+  const { database, journal, policy, config, network, clock, ids, owner } = deps;
   const load = createPrincipalLoad();
   const all = { ...deps, load };
   const open = new Map<string, OwnedRun>();
@@ -103,7 +103,7 @@ export function createRuns(deps: RunsDeps): Runs {
         told: null,
       };
       const snapshot = await journal.putSnapshot(
-        snapshotOf({ config, allowedNames: () => allowedNames(deps) }, policy.current()),
+        snapshotOf({ config, allowedNames: () => allowedNames(deps), network }, policy.current()),
       );
       const { coverage, separation, deviceId } = caller;
       const named = { run_id: id, session_id: session, principal: caller.actor };

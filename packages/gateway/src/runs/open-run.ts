@@ -1,4 +1,5 @@
 import type { RunId, SessionId } from '@palyra/primitives';
+import type { OperatorNetwork } from '../connections/operator-network.ts';
 import type { Caller, Workspace } from '../tool-call/proposed-call.ts';
 import type { ToolCallConfig } from '../tool-call-config.ts';
 import type { Turns } from './turns.ts';
@@ -12,6 +13,8 @@ export interface OpenRun {
   readonly config: ToolCallConfig;
   /** Names of the catalogue that the configuration allows. */
   allowedNames(): readonly string[];
+  /** What holds for connections; absent: nothing leads out. */
+  readonly network?: OperatorNetwork | undefined;
   readonly budget: Budget;
   /** Which calls may run beside which. */
   readonly turns: Turns;

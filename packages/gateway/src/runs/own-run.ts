@@ -4,6 +4,7 @@ import type { ActivePolicies } from '@palyra/policy';
 import type { Clock, IdSource, RunId, SessionId } from '@palyra/primitives';
 import { type Database, statement } from '@palyra/storage';
 import type { Catalog } from '../catalog/create-catalog.ts';
+import type { OperatorNetwork } from '../connections/operator-network.ts';
 import { GatewayError } from '../gateway-error.ts';
 import type { GatewaySchema, RunRow } from '../store/gateway-schema.ts';
 import type { Caller, ProposedCall, ToldPlace, Workspace } from '../tool-call/proposed-call.ts';
@@ -53,6 +54,7 @@ export interface RunsDeps {
   readonly policy: Pick<ActivePolicies, 'current'>;
   readonly catalog: Catalog;
   readonly config: ToolCallConfig;
+  readonly network?: OperatorNetwork | undefined;
   readonly owner: string;
   readonly clock: Clock;
   readonly ids: IdSource;
@@ -103,6 +105,7 @@ export function openRun(opened: RunRow, deps: LoadedDeps, onOver: () => void): O
     workspace: { id: opened.workspace, root: opened.workspace_root },
     config: row.max_calls === config.maxCallsPerRun ? config : { ...config, maxCallsPerRun: row.max_calls },
     allowedNames: () => allowedNames(deps),
+    network: deps.network,
     budget: createBudget(row.max_calls, { used: opened.calls, refused: opened.refused }),
     turns: createTurns(),
     signal: cancelled.signal,

@@ -1,7 +1,7 @@
 import type { Catalog } from '../catalog/create-catalog.ts';
 import { parseInput } from '../catalog/parse-input.ts';
 import type { Tool } from '../catalog/tool.ts';
-import { isAllowedTool } from '../tool-call-config.ts';
+import { isAllowedTool, type ToolCallConfig } from '../tool-call-config.ts';
 import { type RefusedCall, refusedBy, refusedByFault } from './call-end.ts';
 import type { OpenedCall } from './decided-call.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
@@ -24,24 +24,25 @@ export function createAdmit({ catalog }: AdmitDeps): ToolCallSteps['admit'] {
       );
     }
     const { metadata } = tool;
-    const runsProcesses = metadata.capabilities.includes('process_exec');
-    if (!isAllowedTool(run.config, metadata.name) || (runsProcesses && !run.config.processRunner.enabled)) {
+    const setting = forbiddenBy(tool, run.config);
+    if (setting !== undefined) {
       return refusedBy(
         'gateway.tool_not_allowed',
         `The operator does not allow ${metadata.name}.`,
-        'Ask the operator to add it to the allowed tools.',
+        `An operator changes ${setting} in palyra.toml to allow it.`,
       );
     }
     const misplaced = whyMisplaced(call, tool);
     if (misplaced !== undefined) return misplaced;
     const input = parseInput(proposed.input, tool.metadata);
     if (input.kind === 'refused') return input;
+    if (proposed.forbidden !== undefined) return refusedBy('gateway.forbidden_by_user', proposed.forbidden);
     const reservation = run.budget.reserve();
     if (reservation === undefined) {
       return refusedBy(
         'gateway.budget_exhausted',
         `The run has made its ${run.config.maxCallsPerRun} calls.`,
-        'Begin another run, or have the operator raise max_calls_per_run.',
+        'Begin another run, or have the operator raise tool_calls.max_calls_per_run.',
       );
     }
     const place = {
@@ -57,6 +58,12 @@ export function createAdmit({ catalog }: AdmitDeps): ToolCallSteps['admit'] {
     reservation.free();
     return plan;
   };
+}
+
+function forbiddenBy({ metadata }: Tool, config: ToolCallConfig): string | undefined {
+  if (!isAllowedTool(config, metadata.name)) return 'tool_calls.allowed_tools';
+  const runsProcesses = metadata.capabilities.includes('process_exec');
+  return runsProcesses && !config.processRunner.enabled ? 'process_runner.enabled' : undefined;
 }
 
 function whyMisplaced({ nestedIn, proposed }: OpenedCall, { metadata, isDelegated }: Tool): RefusedCall | undefined {

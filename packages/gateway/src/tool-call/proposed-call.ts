@@ -44,6 +44,8 @@ export interface ProposedCall {
   readonly attached?: AttachedSource;
   /** Permitted, it waits here for whoever was told so to come for it: true once, when they have. */
   collected?(signal: AbortSignal): Promise<boolean>;
+  /** From an agent's hook: why the agent's user does not want it, by rules of their own. On record like any other refusal. */
+  readonly forbidden?: string;
   /** From an agent's hook, for an agent's own tool: what the agent says became of it. */
   readonly report?: ClientReports;
 }

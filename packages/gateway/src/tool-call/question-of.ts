@@ -30,7 +30,7 @@ export function questionOf(call: DecidedCall, { bound, notBound }: BoundCall, ru
       cwd: plan.cwd,
       workspacePath: run.workspace.root,
       hosts: enforced.hosts,
-      knownHosts: run.config.processRunner.allowedHosts,
+      knownHosts: run.config.processRunner.allowedHosts.map((host) => host.replace(/:\d+$/, '')),
       hasOpenNetwork: enforced.egress === 'none' && enforced.tier !== 'built_in',
       secrets: enforced.secrets,
       tier: enforced.tier,

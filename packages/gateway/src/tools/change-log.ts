@@ -8,6 +8,8 @@ export interface RecordedChange {
   /** The real path of the workspace. */
   readonly workspace: string;
   readonly changes: FileChanges;
+  /** Begins the names of what is written beside the files; absent where nothing is. */
+  readonly temporary?: string;
 }
 
 /** Where changes are written down before they are made, so that a run can be undone. */

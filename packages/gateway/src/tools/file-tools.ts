@@ -74,12 +74,12 @@ function define(tool: FileTool, deps: FileToolDeps): Tool {
         allowProtected: opened,
         signal,
         ...(ready === undefined ? {} : { ready: ready as ReadyWorker }),
-        async onPrepared(prepared) {
+        async onPrepared(prepared, temporary) {
           // SECURITY: T-04 — what somebody looked at is done to those bytes and makes these, or is not done at all.
           isChanged = needsBoundBytes && planned !== null && !isDeepStrictEqual(prepared, planned);
           if (isChanged) throw new GatewayError('gateway.changed_meanwhile', 'The files are other ones by now.');
           // SECURITY: T-32 — written down before it is done: what a crash leaves behind can be undone, too.
-          await changes.record({ runId, callId, workspace, changes: prepared });
+          await changes.record({ runId, callId, workspace, changes: prepared, temporary });
         },
       });
       return fileResultOf({ result, isTimeOver: timeIsOver(signal), isChanged, startedAt, endedAt: clock.now() });

@@ -130,12 +130,12 @@ async function undo(
   const blobs: BlobStore = { keep: ({ sha256, bytes }) => kept.keep(sha256, bytes), fetch: kept.fetch };
   const wanted = only === undefined ? list : list.filter(({ change }) => change.callId === only);
   for (const { file, change } of wanted.toReversed()) {
-    const { callId, workspace, changes } = change;
+    const { callId, workspace, changes, temporary } = change;
     const allowProtected = changes.files.map(({ path }) => path);
     const result = await fileTools.undo(
       changes,
       { workspace, blobs, allowProtected, ...(signal === undefined ? {} : { signal }) },
-      { conflicts },
+      { conflicts, ...(temporary === undefined ? {} : { temporary }) },
     );
     if (result.kind === 'failed') {
       const { code, message, fix } = result;

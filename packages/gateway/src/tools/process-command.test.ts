@@ -159,6 +159,29 @@ describe('the network', () => {
     });
   });
 
+  test('is the operator’s where the call says nothing of it, in the operator’s tier only', () => {
+    const usual: SandboxProfile = {
+      ...OPERATORS,
+      egress: { mode: 'preflight', hosts: ['a.example', '*.b.example:80'] },
+    };
+    const hosts = ['a.example:443', '*.b.example:80'];
+    expect(made({}, usual)).toMatchObject({ profile: { tier: 'C' }, network: { mode: 'preflight', hosts } });
+    expect(made({ egress: 'strict' }, usual)).toMatchObject({ network: { mode: 'strict', hosts } });
+    expect(made({ network: ['c.example'] }, usual)).toMatchObject({
+      network: { mode: 'strict', hosts: ['c.example:443'], unlisted: 'deny' },
+    });
+    expect(made({ network: [] }, usual)).toMatchObject({ network: { mode: 'strict', hosts: [] } });
+    expect(made({ sandbox: 'limits' }, usual)).toMatchObject({ network: { mode: 'none', hosts: [] } });
+    expect(made({ sandbox: 'strict' }, { ...usual, tier: 'B' })).toMatchObject({
+      network: { mode: 'strict', hosts: [] },
+    });
+  });
+
+  test('that is open has none of the operator’s hosts', () => {
+    const usual: SandboxProfile = { ...OPERATORS, egress: { mode: 'strict', hosts: ['a.example'] } };
+    expect(made({ egress: 'none' }, usual)).toMatchObject({ network: { mode: 'none', hosts: [], isWished: true } });
+  });
+
   test('is named by hosts', () => {
     expect(made({ network: ['a.example', 'b.example/x'] })).toMatchObject({
       kind: 'refused',

@@ -32,7 +32,9 @@ export interface NetworkQuestion {
 /** Less than the operator has is free; more is in what comes out, and so in what policy decides on. */
 export function processNetwork({ input, operators, tier, operator }: NetworkQuestion): ProcessNetwork | ToolRefusal {
   const mode = input.egress ?? modeOf(input, operators, tier);
-  const written = input.network ?? (tier === operators.tier ? operators.egress.hosts : []);
+  // The open network has no list: whoever asks for it leaves the operator's behind, and is decided about as that.
+  const isUsual = tier === operators.tier && mode !== 'none';
+  const written = input.network ?? (isUsual ? operators.egress.hosts : []);
   if (mode === 'none' && written.length > 0) {
     return invalid('The open network has no list of hosts.', 'Leave network away, or say egress: "strict".');
   }

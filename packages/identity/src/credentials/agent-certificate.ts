@@ -18,11 +18,12 @@ export interface AgentCertificate {
  */
 export function agentCertificateReader(identityDirectory: string): () => AgentCertificate {
   const directory = credentialDirectory(identityDirectory, 'local-agent');
+  const file = join(directory, CERTIFICATE);
   let known: { readonly stamp: string; readonly certificate: AgentCertificate } | undefined;
   return () => {
     checkPrivateDirectory(directory);
     // SECURITY: T-40 — looked at each time, and before it is read: one that is replaced meanwhile is read once more, and never the old one for ever.
-    const stamp = fileStamp(join(directory, CERTIFICATE));
+    const stamp = fileStamp(file);
     if (known === undefined || stamp === '' || known.stamp !== stamp) known = { stamp, certificate: read(directory) };
     return known.certificate;
   };

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nodeSha256 } from '../node-crypto.ts';
 import {
+  type EgressSnapshot,
   parsePolicySnapshot,
   policySnapshotDigest,
   policySnapshotText,
@@ -37,6 +38,14 @@ const SNAPSHOT: ToolCallPolicySnapshot = {
     { skill: 'acme/fmt', version: '0.1.0', artifact_sha256: '3'.repeat(64) },
   ],
   approvals: { sensitive_capabilities: ['network', 'process_exec'], timeout_ms: 300_000 },
+  egress: {
+    unlisted: 'ask',
+    private_ranges: ['10.0.0.0/8', '127.0.0.1:8080', '[::1]:8080', 'fd00::/8'],
+    registry_hosts: ['npm.example:443'],
+    pinned_hosts: ['db.example=10.0.0.7', 'db.example=fd00::7'],
+    authorities_sha256: ['4'.repeat(64)],
+    limits: { connections: 256, bytes_in: 2 ** 33 },
+  },
 };
 const INVALID = { name: 'JournalError', code: 'journal.invalid_snapshot' };
 
@@ -95,6 +104,7 @@ test.for([
   ['egress mode', { process_runner: { ...SNAPSHOT.process_runner, egress_enforcement_mode: 'preflight' } }],
   ['fuel', { wasm_runtime: { ...SNAPSHOT.wasm_runtime, fuel_budget: 1 } }],
   ['skills', { skills: [] }],
+  ['unlisted hosts', { egress: { ...(SNAPSHOT.egress as EgressSnapshot), unlisted: 'deny' } }],
 ] as const)('other %s make another digest', ([, fields]) => {
   expect(policySnapshotDigest({ ...SNAPSHOT, ...fields }, nodeSha256)).not.toBe(
     policySnapshotDigest(SNAPSHOT, nodeSha256),

@@ -29,10 +29,12 @@ export interface ToolCallPolicySnapshot {
   readonly wasm_runtime: WasmRuntimeSnapshot;
   readonly skills: readonly SkillSnapshot[];
   readonly approvals?: ApprovalsSnapshot;
+  readonly egress?: EgressSnapshot;
 }
 
 export interface ProcessRunnerSnapshot {
   readonly enabled: boolean;
+  /** This and the next three are of a command whose call does not say; the intent has what it was. */
   readonly tier: 'B' | 'C';
   readonly egress_enforcement_mode: 'none' | 'preflight' | 'strict';
   readonly allowed_egress_hosts: readonly string[];
@@ -48,6 +50,10 @@ export interface WasmRuntimeSnapshot {
   readonly memory_bytes: number;
   readonly table_elements?: number;
   readonly instances?: number;
+  readonly module_bytes?: number;
+  readonly wall_ms?: number;
+  readonly output_bytes?: number;
+  readonly host_calls?: number;
   readonly host_functions: readonly string[];
 }
 
@@ -63,8 +69,26 @@ export interface ApprovalsSnapshot {
   readonly timeout_ms: number;
 }
 
+/** What the operator configured about connections, whichever call makes them. */
+export interface EgressSnapshot {
+  /** What becomes of a host that a call did not name, unless the call says. */
+  readonly unlisted: 'ask' | 'deny';
+  /** Networks and addresses that may be connected to although they are private. */
+  readonly private_ranges: readonly string[];
+  readonly registry_hosts: readonly string[];
+  /** `name=address`: what the proxy does not look up. */
+  readonly pinned_hosts: readonly string[];
+  /** Of certificates that the proxy trusts beside the system's, a file each. */
+  readonly authorities_sha256: readonly string[];
+  /** Of each call, by name and unit: `connections`, `bytes_in`, … */
+  readonly limits: Readonly<Record<string, number>>;
+}
+
 /** A host, its suffix or its address, with a port or without. */
 const host = matching(/^[A-Za-z0-9.:[\]_*-]{1,255}$/, 'a host');
+
+const range = matching(/^[0-9A-Fa-f.:[\]/]{1,64}$/, 'a network or an address');
+const pin = matching(/^[a-z0-9._-]{1,255}=[0-9A-Fa-f.:]{1,64}$/, 'a name with its address');
 
 const processRunner = object<ProcessRunnerSnapshot>({
   enabled: boolean,
@@ -81,7 +105,20 @@ const wasmRuntime = object<WasmRuntimeSnapshot>({
   memory_bytes: count,
   table_elements: optional(count),
   instances: optional(count),
+  module_bytes: optional(count),
+  wall_ms: optional(count),
+  output_bytes: optional(count),
+  host_calls: optional(count),
   host_functions: setOf(name),
+});
+
+const egress = object<EgressSnapshot>({
+  unlisted: choice('ask', 'deny'),
+  private_ranges: setOf(range),
+  registry_hosts: setOf(host),
+  pinned_hosts: setOf(pin),
+  authorities_sha256: setOf(digest),
+  limits: record(count),
 });
 
 const snapshotFields = object<ToolCallPolicySnapshot>({
@@ -95,6 +132,7 @@ const snapshotFields = object<ToolCallPolicySnapshot>({
   wasm_runtime: wasmRuntime,
   skills: setOf(object<SkillSnapshot>({ skill: name, version: name, artifact_sha256: digest })),
   approvals: optional(object<ApprovalsSnapshot>({ sensitive_capabilities: setOf(name), timeout_ms: count })),
+  egress: optional(egress),
 });
 
 /** Throws `journal.invalid_snapshot` unless the value has exactly the fields of a snapshot, its lists in order. */

@@ -215,6 +215,17 @@ const PROPORTIONS_BY_ID: Readonly<Record<string, string>> = {
   journal_entries_rare: '10000 100',
 };
 
+/** What each index of entries is by, and which entries it holds, in its own words. */
+export const ENTRY_INDEXES_BY_ID: Readonly<
+  Record<EntryIndex, { readonly column: string; readonly condition: string }>
+> = {
+  journal_entries_run: { column: 'run_id', condition: 'run_id is not null' },
+  journal_entries_call: { column: 'call_id', condition: 'call_id is not null' },
+  journal_entries_rare: { column: 'kind', condition: NOT_EVERY_CALL },
+};
+
+export type EntryIndex = 'journal_entries_run' | 'journal_entries_call' | 'journal_entries_rare';
+
 export const JOURNAL_MIGRATIONS: readonly Migration[] = [
   {
     id: 'journal/0001-log',

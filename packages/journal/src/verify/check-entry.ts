@@ -20,7 +20,7 @@ export type Take = (checked: Checked) => Finding | undefined;
 
 /** What an entry must be, beyond linking to the one before it: of its kind, in its place, and with what it names. */
 export function createEntryChecks(parts: WalkParts, take: Take): EntryChecks {
-  const { source, chain, known, clock, bodies, checkSnapshot } = parts;
+  const { source, chain, subtrees, known, clock, bodies, checkSnapshot } = parts;
   const named: NamedChecks = { bodies, checkSnapshot, take };
   let count = 0;
   let follows: LogHead | undefined;
@@ -44,6 +44,7 @@ export function createEntryChecks(parts: WalkParts, take: Take): EntryChecks {
       clock.see(seq, time);
       if (entry.kind === 'log.created') follows = headNamedIn(entry.data);
       return (
+        take(subtrees.look()) ??
         take(checkKind(entry, seq, parts)) ??
         checkNamed(entry, seq, named) ??
         (known.sizes.has(chain.size) ? take(known.compare(chain.size, chain.root())) : undefined)

@@ -1,7 +1,7 @@
 import { equalBytes, hexOf } from '../format/bytes.ts';
 import type { Sha256 } from '../format/crypto.ts';
 import { entryHash } from '../format/entry.ts';
-import { addLeaf, type Frontier, rootOf } from '../format/merkle-tree.ts';
+import { addLeaf, type CompletedNode, type Frontier, rootOf } from '../format/merkle-tree.ts';
 import { JournalError } from '../journal-error.ts';
 import type { EntryRecord, LogBase } from './log-source.ts';
 import type { Finding } from './report.ts';
@@ -17,7 +17,14 @@ export interface Chain {
   follow(record: EntryRecord): Finding | undefined;
 }
 
-export function createChain(origin: string, { frontier, previous }: LogBase, sha256: Sha256): Chain {
+interface Hashing {
+  readonly sha256: Sha256;
+  /** Hears of every subtree that became complete. */
+  readonly completed?: (node: CompletedNode) => void;
+}
+
+export function createChain(origin: string, { frontier, previous }: LogBase, hashing: Hashing): Chain {
+  const { sha256 } = hashing;
   return {
     get size() {
       return frontier.size;
@@ -37,7 +44,7 @@ export function createChain(origin: string, { frontier, previous }: LogBase, sha
       if (typeof hash === 'string') return { code: 'entry_malformed', seq: entry.seq, why: hash };
       // SECURITY: T-31 — the hash covers every field and the hash before it; an entry is what it was, or the chain ends here.
       if (!(stored instanceof Uint8Array) || !equalBytes(hash, stored)) return edited(entry.seq, hash, stored);
-      frontier = addLeaf(frontier, hash, { sha256 });
+      frontier = addLeaf(frontier, hash, hashing);
       previous = hash;
       return undefined;
     },

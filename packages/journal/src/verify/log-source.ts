@@ -22,6 +22,8 @@ export interface LogSource {
   earlierRoot?(size: number): Promise<Uint8Array | undefined>;
   /** A proof that the log of one size continues that of a smaller one, for where no records are read. */
   consistency?(oldSize: number, newSize: number): Promise<readonly Uint8Array[] | undefined>;
+  /** What the store keeps of the tree to make proofs with. Absent: it keeps nothing. */
+  readonly subtrees?: StoredSubtrees;
   /** The sizes that cosignatures in the log are said to be about, so that their roots are remembered on the way. */
   cosignedSizes?(): Promise<readonly number[]>;
   /** Bodies of an entry that is being verified. Absent: this source has none. Throws when it cannot look. */
@@ -42,6 +44,15 @@ export interface StoredHead {
   readonly hash: Uint8Array;
   /** As `encodeFrontier` writes it. */
   readonly frontier: Uint8Array;
+}
+
+export interface StoredSubtrees {
+  /** Roots of complete subtrees are kept of one level in so many. */
+  readonly everyLevels: number;
+  /** Of 2^level entries, from entry place × 2^level on. */
+  root(level: number, place: number): Promise<Uint8Array | undefined>;
+  /** Whether those of entries before the base are those of the hashes that were left of them. */
+  holdBeforeBase(): Promise<boolean>;
 }
 
 export type LogRecord = EntryRecord | CheckpointRecord;

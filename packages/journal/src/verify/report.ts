@@ -8,6 +8,7 @@ export const FINDINGS = {
   entry_edited: 'An entry does not have the hash it was stored with.',
   entry_malformed: 'An entry is not one that Palyra writes.',
   index_edited: 'What an entry is found by is not what it says.',
+  schema_edited: 'A table or an index of the journal is not as Palyra makes it.',
   checkpoint_malformed: 'A checkpoint is not a signed note about this log.',
   checkpoint_wrong: 'A checkpoint says another root than the entries have.',
   checkpoint_unsigned: 'A checkpoint is not signed by a key that was valid at its place.',

@@ -73,11 +73,12 @@ async function walkRecords(
 
 /** What only shows when there are no more entries; of several things, the one at the first entry. */
 async function checkEnd(source: LogSource, walk: Walk): Promise<Finding | undefined> {
-  const { chain, known, keys, segments, erasures } = walk;
+  const { chain, known, keys, segments, subtrees, erasures } = walk;
   const findings = [
     await erasures.settle(),
     keys.overstayed(),
     segments.settle(),
+    await subtrees.settle(),
     chain.size === 0 ? missing(0, 'The log has no entries.') : undefined,
     // SECURITY: T-53 — entries that nobody signed can be anybody's.
     walk.signedSize < chain.size ? unsigned(walk.signedSize, chain.size) : undefined,

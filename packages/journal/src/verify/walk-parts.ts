@@ -5,6 +5,7 @@ import { type BodyChecks, createBodyChecks } from './check-bodies.ts';
 import { createErasures, type Erasures } from './check-erasures.ts';
 import { createSegmentChecks, type SegmentChecks } from './check-segments.ts';
 import { createSnapshotChecks } from './check-snapshots.ts';
+import { createSubtreeChecks, type SubtreeChecks } from './check-subtrees.ts';
 import { createPast } from './compare-past.ts';
 import { type Chain, createChain } from './follow-chain.ts';
 import { createKeyRing, type KeyRing } from './key-ring.ts';
@@ -24,6 +25,7 @@ export interface WalkParts {
   /** Whether it goes on from an earlier verification. */
   readonly isContinued: boolean;
   readonly chain: Chain;
+  readonly subtrees: SubtreeChecks;
   readonly keys: KeyRing;
   readonly known: KnownCheckpoints;
   readonly roots: RootMemory;
@@ -47,7 +49,12 @@ export function createWalkParts(source: LogSource, { crypto, pins, beginning, co
   const { sha256 } = crypto;
   const first = beginning.base.frontier.size;
   const isContinued = beginning.kind === 'continued';
-  const chain = createChain(source.origin, beginning.base, sha256);
+  const subtrees = createSubtreeChecks(source, { isContinued });
+  const { completed } = subtrees;
+  const chain = createChain(source.origin, beginning.base, {
+    sha256,
+    ...(completed === undefined ? {} : { completed }),
+  });
   const roots = createRootMemory({ wanted: cosignedSizes });
   if (first > 0) roots.remember(first, chain.root());
   const past = createPast({ source, first, root: chain.root(), sha256 });
@@ -60,6 +67,7 @@ export function createWalkParts(source: LogSource, { crypto, pins, beginning, co
     first,
     isContinued,
     chain,
+    subtrees,
     roots,
     keys,
     erasures,

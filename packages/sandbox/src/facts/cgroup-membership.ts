@@ -1,4 +1,3 @@
-import { posix } from 'node:path';
 import type { CgroupLine } from './parse-proc.ts';
 
 const CGROUP_ROOT = '/sys/fs/cgroup/';
@@ -8,6 +7,15 @@ const CGROUP_ROOT = '/sys/fs/cgroup/';
  * names the controllers (`memory`, `cpu,cpuacct`); everything else is version 2, alone or at `unified`.
  */
 export function lineFor(directory: string, lines: readonly CgroupLine[]): CgroupLine | undefined {
+  const known = answered.get(lines) ?? new Map<string, CgroupLine | undefined>();
+  if (!known.has(directory)) answered.set(lines, known.set(directory, findLine(directory, lines)));
+  return known.get(directory);
+}
+
+/** Asked for each file of each cgroup and for each process, of which all have the same lines. */
+const answered = new WeakMap<readonly CgroupLine[], Map<string, CgroupLine | undefined>>();
+
+function findLine(directory: string, lines: readonly CgroupLine[]): CgroupLine | undefined {
   if (!directory.startsWith(CGROUP_ROOT)) return undefined;
   const mountedAs = (directory.slice(CGROUP_ROOT.length).split('/')[0] ?? '').split(',');
   const named = lines.find(({ controllers }) =>
@@ -16,16 +24,13 @@ export function lineFor(directory: string, lines: readonly CgroupLine[]): Cgroup
   return named ?? lines.find(({ hierarchy }) => hierarchy === 0);
 }
 
-/** Asked for each file of each cgroup and for each process, of which all have the same lines. */
-const answered = new WeakMap<readonly CgroupLine[], Map<string, boolean>>();
-
 /** Only the last segment is compared: the rest depends on the cgroup namespace of whoever reads. */
 export function isMember(directory: string, lines: readonly CgroupLine[]): boolean {
-  const answers = answered.get(lines) ?? new Map<string, boolean>();
-  const before = answers.get(directory);
-  if (before !== undefined) return before;
   const line = lineFor(directory, lines);
-  const isIn = line !== undefined && posix.basename(line.path) === posix.basename(directory);
-  answered.set(lines, answers.set(directory, isIn));
-  return isIn;
+  return line !== undefined && lastSegment(line.path) === lastSegment(directory);
+}
+
+/** As the kernel and the launcher spell paths, which have no slash at their end. */
+function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }

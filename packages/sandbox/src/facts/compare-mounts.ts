@@ -18,13 +18,16 @@ export function mountFindings(
   const found = Map.groupBy(mounts, ({ at }) => at);
   const planned = Map.groupBy(expected, ({ at }) => at);
   const places = new Set([...planned.keys(), ...found.keys()]);
-  return [
-    ...[...places].flatMap((at) => placeFindings(at, found.get(at) ?? [], planned.get(at) ?? [])),
-    ...expected.flatMap((wish) => sourceFindings(wish, found)),
-    ...mounts.flatMap((mount) => [...followFindings(mount), ...flagFindings(mount)]),
-    ...hidingFindings(mounts),
-  ];
+  const findings: Finding[] = [];
+  // In loops: of some twenty mounts each would have lists of its own, nearly always empty ones, before every command.
+  for (const at of places) findings.push(...placeFindings(at, found.get(at) ?? [], planned.get(at) ?? []));
+  for (const wish of expected) if (wish.within !== undefined) findings.push(...sourceFindings(wish, found));
+  for (const mount of mounts) findings.push(...followFindings(mount), ...flagFindings(mount));
+  findings.push(...hidingFindings(mounts));
+  return findings;
 }
+
+const NONE: readonly Finding[] = [];
 
 function placeFindings(at: string, found: readonly Mount[], planned: readonly ExpectedMount[]): readonly Finding[] {
   if (found.length !== planned.length) {
@@ -32,7 +35,7 @@ function placeFindings(at: string, found: readonly Mount[], planned: readonly Ex
   }
   const upper = found.at(-1);
   const wish = planned.at(-1);
-  if (upper === undefined || wish === undefined) return [];
+  if (upper === undefined || wish === undefined) return NONE;
   if (isWritable(upper) === wish.writable) return sizeFindings(upper, wish);
   const what = `${at} is ${wish.writable ? 'not writable although it should be' : 'writable although it must not be'}.`;
   return [{ what, expected: access(wish.writable), found: access(!wish.writable) }];
@@ -61,7 +64,7 @@ const PAGES = [4096, 16_384, 65_536];
 
 // SECURITY: T-17 — without a size a tmpfs takes half of the machine's memory.
 function sizeFindings({ at, superOptions }: Mount, { sizeBytes }: ExpectedMount): readonly Finding[] {
-  if (sizeBytes === undefined) return [];
+  if (sizeBytes === undefined) return NONE;
   const kibibytes = superOptions
     .map((option) => /^size=(\d+)k$/.exec(option)?.[1])
     .find((found) => found !== undefined);
@@ -87,7 +90,7 @@ function access(writable: boolean): string {
 
 // SECURITY: T-44 — or a mount that the host makes later opens what was measured to be closed.
 function followFindings({ at, followsHost }: Mount): readonly Finding[] {
-  if (!followsHost) return [];
+  if (!followsHost) return NONE;
   return [
     {
       what: `What the host mounts later would appear in ${at}.`,
@@ -102,10 +105,13 @@ const DEVICES: ReadonlySet<string> = new Set(
   ['null', 'zero', 'full', 'random', 'urandom', 'tty', 'console', 'pts'].map((name) => `/dev/${name}`),
 );
 
+const OF_DEVICES = ['nosuid'] as const;
+const OF_OTHERS = ['nosuid', 'nodev'] as const;
+
 // SECURITY: T-42 — a setuid file or a device node left in a writable place works for whoever reaches it later.
 function flagFindings(mount: Mount): readonly Finding[] {
-  if (!isWritable(mount)) return [];
-  const needed = DEVICES.has(mount.at) ? ['nosuid'] : ['nosuid', 'nodev'];
+  if (!isWritable(mount)) return NONE;
+  const needed = DEVICES.has(mount.at) ? OF_DEVICES : OF_OTHERS;
   return needed
     .filter((flag) => !mount.options.includes(flag))
     .map((flag) => ({

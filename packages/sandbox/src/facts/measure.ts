@@ -49,13 +49,18 @@ function theOne(key: string, ids: readonly number[]): number {
 
 /** Whatever the process has or can give itself. The bounding set is not among it: without new privileges it gives none. */
 function heldCapabilities({ inheritable, permitted, effective, ambient }: Capabilities): string {
+  if (inheritable === permitted && permitted === effective && effective === ambient) return ambient;
   const held = [inheritable, permitted, effective, ambient].reduce((all, set) => all | BigInt(`0x${set}`), 0n);
   return held.toString(16).padStart(16, '0');
 }
 
-/** The order stays: of two mounts at one place the later one is seen. */
+let lastTable: { readonly spelled: string; readonly sha256: string } | undefined;
+
+/** The order stays: of two mounts at one place the later one is seen. One profile has one table, which is hashed once. */
 function mountTableSha256(mounts: readonly Mount[]): string {
-  return sha256Hex(mounts.map(({ spelled }) => spelled).join('\n'));
+  const spelled = mounts.map((mount) => mount.spelled).join('\n');
+  if (lastTable?.spelled !== spelled) lastTable = { spelled, sha256: sha256Hex(spelled) };
+  return lastTable.sha256;
 }
 
 const ATTESTED_LIMITS = ['cpu', 'as', 'nofile', 'fsize', 'nproc', 'core', 'data'] as const;

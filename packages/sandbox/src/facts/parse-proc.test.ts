@@ -130,6 +130,8 @@ test.each([
   ['', 'it is empty'],
   ['0::palyra\n', 'a line is malformed'],
   ['memory:/palyra\n', 'a line is malformed'],
+  ['0::/a\rb\n', 'a line is malformed'],
+  ['01:memory:/\n', 'a number is malformed'],
   ['0:memory:/\n', 'a hierarchy has no name'],
   ['3::/\n', 'a hierarchy has no name'],
   ['0::/a\n0::/b\n', 'a hierarchy is there twice'],

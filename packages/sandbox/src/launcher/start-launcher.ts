@@ -266,7 +266,7 @@ function unreference(child: ChildProcess, control: Socket): void {
 }
 
 function u32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
+  const bytes = Buffer.allocUnsafe(4);
   bytes.writeUInt32LE(value);
   return bytes;
 }

@@ -84,7 +84,9 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-export function encodeFrame(kind: number, job: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+const NOTHING = Buffer.alloc(0);
+
+export function encodeFrame(kind: number, job: number, payload: Uint8Array = NOTHING): Buffer {
   const frame = Buffer.allocUnsafe(FRAME_HEADER + payload.length);
   frame.writeUInt32LE(payload.length, 0);
   frame.writeUInt8(kind, 4);
@@ -106,7 +108,7 @@ export interface ItemToSend {
 
 export function encodeItems(items: readonly ItemToSend[]): Buffer {
   let total = 0;
-  for (const { bytes } of items) total += 6 + Buffer.byteLength(bytes);
+  for (const { bytes } of items) total += 6 + (typeof bytes === 'string' ? Buffer.byteLength(bytes) : bytes.length);
   const all = Buffer.allocUnsafe(total);
   let at = 0;
   for (const { tag, bytes } of items) {

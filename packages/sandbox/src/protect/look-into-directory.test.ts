@@ -42,6 +42,15 @@ describe('what a directory holds', () => {
     },
   );
 
+  it('is git’s in a directory of that name, before there is a repository', () => {
+    const entries = ['hooks/', 'config'];
+    const found = (at: string) => [`hooks ${at}/hooks`, `config ${at}/config`];
+    expect(sighted(entries, { path: '/w/.git' })).toEqual(found('/w/.git'));
+    expect(sighted(entries, { path: '/w/.GIT' })).toEqual([]);
+    expect(sighted(entries, { path: '/w/.GIT', isSame: folding })).toEqual(found('/w/.GIT'));
+    expect(sighted(entries, { path: '/w/git' })).toEqual([]);
+  });
+
   it('is a repository by what is in it, whatever it is called', () => {
     const entries = ['HEAD', 'objects/', 'refs/', 'hooks/', 'config', 'config.worktree', 'commondir'];
     const found = ['hooks /w/hooks', 'config /w/config', 'config /w/config.worktree', 'pointer /w/commondir'];

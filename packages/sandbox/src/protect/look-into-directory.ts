@@ -66,10 +66,12 @@ export function lookIntoDirectory(entries: readonly Listed[], around: Surroundin
   // worktree's HEAD may lie elsewhere, so it does not count.
   const isGitDirectory = find('objects') !== undefined && find('refs') !== undefined;
   const isWorktree = find('HEAD') !== undefined && find('commondir') !== undefined;
+  // SECURITY: T-45 — what lies in a `.git` that is no repository yet is git's as soon as somebody says `git init`.
+  const isGitByName = isNamedGit(entries, around);
   const names = entries.flatMap((entry) => byName(entry, around));
   const sightings = [
     ...names,
-    ...(isGitDirectory || isWorktree ? gitSightings(find, around.path) : []),
+    ...(isGitDirectory || isWorktree || isGitByName ? gitSightings(find, around.path) : []),
     ...pointerSightings(find, around.path),
   ];
   // SECURITY: T-44 — hooks too may hold a repository, so they are looked into like any other directory.
@@ -108,6 +110,16 @@ function isCalled(name: string, wanted: string, { isSame }: Surroundings): boole
   if (name === wanted) return true;
   // SECURITY: T-15 — `.GIT` is `.git` where the file system says so, and only there: docs/agents.md is a document.
   return isSame(name, wanted);
+}
+
+/** Its own name is seen from above only; what folds case in it does so there, too. */
+function isNamedGit(entries: readonly Listed[], { path, isSame }: Surroundings): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  if (name === '.git') return true;
+  if (foldName(name) !== foldName('.git')) return false;
+  return entries.some(
+    (entry) => entry.name !== entry.name.toUpperCase() && isSame(entry.name, entry.name.toUpperCase()),
+  );
 }
 
 function nodeOf(name: string, around: Surroundings): NameNode | undefined {

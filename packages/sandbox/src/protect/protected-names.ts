@@ -20,11 +20,13 @@ const EDITOR = 'Editors start what it names.';
 const SHELL = 'A shell runs it when it starts.';
 const PIPELINE = 'A build service runs it, with its own secrets.';
 const HOOKS = 'Git hooks are kept there.';
+const OTHER_REPOSITORY = 'Mercurial or Jujutsu starts what it names, or reads another such file by it.';
 
 /**
  * T-15's list, in one place. What git reads is found by what a directory holds, not by its name: see
  * `look-into-directory.ts`. Not in it, because an agent's daily work is to write them: build files, tests, scripts of
- * package.json (T-45).
+ * package.json (T-45). Nor what cargo and bazel take wrappers and runners from (.cargo/config, .bazelrc): projects ship it,
+ * and a clone or a vendored crate without it no longer builds. File tools ask about those.
  */
 export const PROTECTED_NAMES: readonly ProtectedName[] = [
   ...named(
@@ -48,6 +50,11 @@ export const PROTECTED_NAMES: readonly ProtectedName[] = [
      .kshrc .mkshrc .cshrc .tcshrc .login .logout .config/fish`,
   ),
   ...named('where_free', 'Git reads it when the directory is a home.', '.gitconfig .config/git'),
+  ...named(
+    'where_free',
+    OTHER_REPOSITORY,
+    '.hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .jj/repo/config.toml .jj/workspace-config.toml',
+  ),
   ...named(
     'where_free',
     PIPELINE,

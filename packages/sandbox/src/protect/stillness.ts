@@ -166,8 +166,8 @@ export function createStillness(isBusy: () => boolean): Stillness {
     }
     const isWorthIt =
       own === undefined ? unit.quietWalks >= QUIET_WALKS && added >= FEWEST_WATCHED : added <= MOST_ADDED;
-    const isPossible = unit.isWhole && !isFull && size + added <= MOST_WATCHED && isLocal(top, unit);
-    if (isWorthIt && isPossible) wanted.set(top, memory);
+    const isPossible = () => unit.isWhole && !isFull && size + added <= MOST_WATCHED && isLocal(top, unit);
+    if (isWorthIt && isPossible()) wanted.set(top, memory);
     else if (own !== undefined) drop(own);
   }
 

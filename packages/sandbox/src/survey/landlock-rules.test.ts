@@ -50,6 +50,16 @@ describe('what Landlock leaves to a Tier B tool', () => {
     });
   });
 
+  it('hides what lies in a read-only place, of which the rest is read-only all the same', () => {
+    const app = tree(['/work/.env', '/work/src/a', '/work/keys/id', '/work/keys/doc', '/tmp/x']);
+    const carved = { hidden: ['/work/.env', '/work/keys/id'], readOnly: ['/work'] };
+    expect(landlockRules(carved, app).rules).toEqual([
+      { path: '/work/src', access: 'read' },
+      { path: '/work/keys/doc', access: 'read' },
+      { path: '/tmp', access: 'write' },
+    ]);
+  });
+
   it('has no rule for a link: it would be one for what it points to', () => {
     const linked = tree(['/home/ada/.ssh/id', '/h'], ['/h']);
     const { rules } = landlockRules({ hidden: ['/home/ada/.ssh'], readOnly: [] }, linked);
@@ -79,9 +89,13 @@ describe('what Landlock leaves to a Tier B tool', () => {
   it('never covers a hidden place, nor anything in or above it', () => {
     const segment = fc.constantFrom('a', 'b', 'c');
     const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => `/${parts.join('/')}`);
+    const some = fc.array(path, { minLength: 1, maxLength: 4 });
     fc.assert(
-      fc.property(fc.array(path, { minLength: 1 }), fc.array(path, { minLength: 1, maxLength: 4 }), (files, hidden) => {
-        const { rules } = landlockRules({ hidden, readOnly: [] }, tree(files));
+      fc.property(fc.array(path, { minLength: 1 }), some, fc.array(path), (files, hidden, readOnly) => {
+        const { rules } = landlockRules({ hidden, readOnly }, tree(files));
+        const written = rules.filter(({ access }) => access === 'write').map((rule) => rule.path);
+        const isBelow = (place: string) => (file: string) => file === place || file.startsWith(`${place}/`);
+        expect(readOnly.filter((place) => written.some(isBelow(place)))).toEqual([]);
         for (const place of hidden) {
           const covering = rules.filter((rule) => place === rule.path || place.startsWith(`${rule.path}/`));
           // Allowed above a place that does not exist on this host: there is nothing to hide.

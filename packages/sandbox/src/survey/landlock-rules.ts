@@ -31,7 +31,7 @@ export interface CarvedOut {
  */
 export function landlockRules({ hidden, readOnly, needed = [] }: CarvedOut, files: DirectoryFiles): LandlockPlan {
   const special = [...hidden, ...readOnly];
-  const rules: { path: string; access: 'read' | 'write' }[] = [];
+  const rules: { path: string; access: Access }[] = [];
   const stamps: string[] = [];
 
   /** Of a directory that cannot be listed, what is known to be in it; nothing else can be allowed. */
@@ -41,21 +41,24 @@ export function landlockRules({ hidden, readOnly, needed = [] }: CarvedOut, file
       isLink: false,
     }));
 
-  const visit = (directory: string) => {
+  const visit = (directory: string, access: Access) => {
     stamps.push(`${directory} ${files.stamp(directory) ?? 'gone'}`);
     for (const { name, isLink } of files.list(directory) ?? known(directory)) {
       // SECURITY: T-40 — a link is only another name; a rule for it would be one for what it points to, hidden or not.
       if (isLink) continue;
       const path = directory === '/' ? `/${name}` : `${directory}/${name}`;
       if (hidden.includes(path)) continue;
-      if (readOnly.includes(path)) rules.push({ path, access: 'read' });
-      else if (special.some((place) => place.startsWith(`${path}/`))) visit(path);
-      else rules.push({ path, access: 'write' });
+      const given = readOnly.includes(path) ? 'read' : access;
+      // SECURITY: T-40 — also in what may only be read: a rule for it as a whole would be one for what is hidden in it.
+      if (special.some((place) => place.startsWith(`${path}/`))) visit(path, given);
+      else rules.push({ path, access: given });
     }
   };
-  visit('/');
+  visit('/', 'write');
   return { rules, stamp: stamps.join('\n') };
 }
+
+type Access = LandlockPlan['rules'][number]['access'];
 
 /** The next segment on the way from a directory to a place below it. */
 function nameToward(directory: string, place: string): readonly string[] {

@@ -2,6 +2,7 @@ import type { LandlockPlan } from '../launch-plan.ts';
 import type { SandboxProfile } from '../profile.ts';
 import { CREDENTIAL_PATHS } from './credential-paths.ts';
 import { readIdentityFacts } from './identity-facts.ts';
+import { isRecent, remember, type Sighting } from './known-directories.ts';
 import { isFresh, landlockRules } from './landlock-rules.ts';
 import { type MountWall, mountWall } from './mount-walls.ts';
 import { resolvePath } from './survey-files.ts';
@@ -12,21 +13,17 @@ import { checkWorkspace, type WorkspaceCheck } from './workspace.ts';
 
 export type SoundWorkspace = Extract<WorkspaceCheck, { kind: 'ok' }>;
 
-/** How long an answer about a workspace counts, as long as the directory itself is the same one. */
-const WORKSPACE_MS = 1000;
-
 /** Agents call many times a second, and the answer takes longer than the rest of a plan. */
 export function rememberWorkspaces(deps: SurveyDeps): (root: string) => WorkspaceCheck {
   const { operator, files, directories, now } = deps;
-  const known = new Map<string, { readonly check: SoundWorkspace; readonly stamp: string; readonly at: number }>();
+  const known = new Map<string, Sighting & { readonly check: SoundWorkspace }>();
   return (root) => {
     const before = known.get(root);
-    const isRecent = before !== undefined && now() - before.at < WORKSPACE_MS;
-    // SECURITY: T-14 — a directory that was swapped for another, or for a link, is looked at again.
-    if (isRecent && directories.identity(before.check.root) === before.stamp) return before.check;
+    const seen: Sighting = { at: now(), identity: directories.identity(root) };
+    if (before !== undefined && isRecent(before, seen)) return before.check;
     const check = checkWorkspace({ ...operator, root, files });
-    const stamp = check.kind === 'ok' ? directories.identity(check.root) : undefined;
-    if (check.kind === 'ok' && stamp !== undefined) known.set(root, { check, stamp, at: now() });
+    // Under its real name only: where a link leads is looked at each time.
+    if (check.kind === 'ok' && check.root === root) remember(known, root, { ...seen, check });
     else known.delete(root);
     return check;
   };
@@ -68,7 +65,7 @@ export function rememberSurroundings(deps: SurveyDeps): (workspace: string) => S
       toolchains: findToolchains({ ...operator, workspace, operator: user, files }),
       wall: mountWall({ ...operator, workspace, files }),
     };
-    known.set(workspace, found);
+    remember(known, workspace, found);
     return found;
   };
 }
@@ -90,7 +87,7 @@ export function rememberLandlock(deps: SurveyDeps) {
     // SECURITY: T-40 — settings of other processes (oom_score_adj) are files in /proc.
     const readOnly = ['/proc', ...profile.readOnlyPaths.map(real), ...(access === 'read-only' ? [root] : [])];
     const plan = landlockRules({ hidden, readOnly, needed: [root] }, directories);
-    known.set(key, plan);
+    remember(known, key, plan);
     return plan;
   };
 }

@@ -71,6 +71,7 @@ export async function openPostgres<Schema>(options: PostgresOptions): Promise<Da
   };
 
   return {
+    dialect: 'postgres',
     read: postgresReader<Schema>((sql, parameters) =>
       whileOpen(() => reading.pass(() => repeatWhileAway(() => pools.query(sql, parameters), patience))),
     ),
@@ -122,6 +123,7 @@ export async function openPostgresForReading<Schema>(
     throw error;
   });
   return {
+    dialect: 'postgres',
     read: postgresReader<Schema>((sql, parameters) =>
       reading.pass(() => repeatWhileAway(() => pools.query(sql, parameters), patience)),
     ),

@@ -79,6 +79,7 @@ export async function openSqlite<Schema>(options: SqliteOptions): Promise<Databa
   });
 
   return {
+    dialect: 'sqlite',
     read: sqliteReader<Schema>(async (sql, parameters) =>
       received(await reader.request({ kind: 'query', sql, parameters })),
     ),
@@ -147,6 +148,7 @@ export async function openSqliteForReading<Schema>(
     events: { notified: () => undefined, gap: () => undefined },
   });
   return {
+    dialect: 'sqlite',
     read: sqliteReader<Schema>(async (sql, parameters) =>
       received(await reader.request({ kind: 'query', sql, parameters })),
     ),

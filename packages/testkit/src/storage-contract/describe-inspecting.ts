@@ -39,7 +39,7 @@ export function describeInspecting(makePlace: MakePlace): void {
         await expect(query.execute()).rejects.toMatchObject({ code: 'storage.read_only' });
       }
       await inspector.close();
-      expect(Object.keys(inspector).toSorted()).toEqual(['close', 'read']);
+      expect(Object.keys(inspector).toSorted()).toEqual(['close', 'dialect', 'read']);
     });
 
     test('where nothing is, an inspector makes nothing', async ({ place }) => {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PROTECTED_PATTERNS } from '../protected-patterns.ts';
 import { createProtectedPaths, refuseProtected } from './protected-paths.ts';
@@ -56,6 +57,46 @@ test('what runs code may be read, what looks like a secret may not', () => {
   for (const path of ['.env', '.ENV.local', 'server.pem', 'a/b/tls.KEY', '.npmrc', '.pypirc', 'x/credentials.json']) {
     expect([path, paths.reasonFor(path, 'read')]).toEqual([path, 'secret']);
   }
+});
+
+test('SECURITY: T-15 — what was asked before changes no answer', () => {
+  const name = fc.oneof(
+    fc.constantFrom(
+      '.git',
+      '.GIT',
+      'hooks',
+      '.env',
+      '.env.local',
+      'src',
+      'CLAUDE.md',
+      'x.cedar',
+      '.g\u200Cit',
+      'ﬁle.key',
+    ),
+    fc.string({ maxLength: 4 }),
+    fc.constant('a'.repeat(300)),
+  );
+  const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
+  const question = fc.tuple(path, fc.constantFrom('read', 'write'));
+  fc.assert(
+    fc.property(question, ([asked, access]) => {
+      const fresh = createProtectedPaths(PROTECTED_PATTERNS);
+      expect(paths.reasonFor(asked, access)).toBe(fresh.reasonFor(asked, access));
+      expect(paths.reasonFor(asked, access)).toBe(fresh.reasonFor(asked, access));
+    }),
+  );
+});
+
+test('however many names there were, the answer is the same', () => {
+  const few = createProtectedPaths(PROTECTED_PATTERNS);
+  for (let each = 0; each < 3000; each += 1) expect(few.reasonFor(`${each}/.env`, 'write')).toBe('secret');
+  expect([few.reasonFor('7/.git', 'write'), few.reasonFor('7/.git', 'read')]).toEqual(['protected', undefined]);
+});
+
+test('what runs code comes before what looks like a secret, whichever lies above', () => {
+  expect(paths.reasonFor('.aws/.git', 'write')).toBe('protected');
+  expect(paths.reasonFor('.git/.aws', 'write')).toBe('protected');
+  expect(paths.reasonFor('.git/.aws', 'read')).toBe('secret');
 });
 
 test('a malformed pattern is a fault, not a gap', () => {

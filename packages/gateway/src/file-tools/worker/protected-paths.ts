@@ -28,12 +28,48 @@ export function createProtectedPaths(patterns: readonly ProtectedPattern[]): Pro
     if (glob === undefined) throw new FileFailure('file.invalid_input', `A protected pattern is malformed: ${pattern}`);
     return { glob, reason, access };
   });
+  const byAccess = {
+    read: rememberFirst(compiled.map(readable)),
+    write: rememberFirst(compiled.map(({ glob }) => glob)),
+  };
   return {
     reasonFor(path, access) {
-      const names = namesOf(path);
-      const found = compiled.find((each) => (each.access === 'any' || access === 'write') && covers(each.glob, names));
-      return found?.reason;
+      // The first pattern that covers any of them, and not the first name that is covered.
+      const firsts = namesOf(path).map(byAccess[access]);
+      return compiled[Math.min(...firsts)]?.reason;
     },
+  };
+}
+
+interface Compiled extends Pick<ProtectedPattern, 'access'> {
+  readonly glob: Glob;
+}
+
+/** What reading is free of covers nothing that is read. */
+function readable({ glob, access }: Compiled): Glob {
+  return access === 'any' ? glob : () => false;
+}
+
+/** Directories are the same ones over and over, and each call of an agent is held against all patterns there are. */
+const MOST_KNOWN = 1024;
+/** SECURITY: T-39 — in characters; longer ones are held against the patterns each time. */
+const LONG = 256;
+
+/** Which pattern is the first that covers a name; beyond the last one: none. It follows from the name alone, so it is remembered. */
+function rememberFirst(globs: readonly Glob[]): (name: string) => number {
+  const known = new Map<string, number>();
+  const find = (name: string) => {
+    const found = globs.findIndex((glob) => glob(name));
+    return found < 0 ? globs.length : found;
+  };
+  return (name) => {
+    if (name.length > LONG) return find(name);
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    if (known.size >= MOST_KNOWN) known.clear();
+    const first = find(name);
+    known.set(name, first);
+    return first;
   };
 }
 
@@ -58,22 +94,24 @@ function namesOf(path: string): readonly string[] {
   return parts.map((_, at) => parts.slice(0, at + 1).join('/'));
 }
 
-function covers(glob: Glob, names: readonly string[]): boolean {
-  return names.some((name) => glob(name));
-}
-
 /**
  * SECURITY: T-15 — file systems disagree about which names are one: case, composed letters, characters that are not
  * seen, dots and blanks at the end. Whatever is the same name anywhere is the same name here.
  */
 function foldPath(path: string): string {
+  return foldLetters(path)
+    .split('/')
+    .map((name) => (/^\.{1,2}$/.test(name) ? name : name.replace(/(?<=[^. ])[. ]+$/, '')))
+    .join('/');
+}
+
+/** Of ASCII nothing is left to fold but its case, and most paths are nothing else. */
+function foldLetters(path: string): string {
+  if (/^[\x20-\x7e]*$/.test(path)) return path.toLowerCase();
   return path
     .normalize('NFKC')
     .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
     .toUpperCase()
     .toLowerCase()
-    .normalize('NFC')
-    .split('/')
-    .map((name) => (/^\.{1,2}$/.test(name) ? name : name.replace(/(?<=[^. ])[. ]+$/, '')))
-    .join('/');
+    .normalize('NFC');
 }

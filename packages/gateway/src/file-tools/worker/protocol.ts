@@ -16,7 +16,13 @@ export interface WorkerRequest {
     | { readonly kind: 'run'; readonly tool: FileToolName; readonly input: unknown }
     /** Which protected files it would touch; touches none. */
     | { readonly kind: 'inspect'; readonly tool: FileToolName; readonly input: unknown }
-    | { readonly kind: 'undo'; readonly changes: FileChanges; readonly conflicts: 'refuse' | 'skip' }
+    | {
+        readonly kind: 'undo';
+        readonly changes: FileChanges;
+        readonly conflicts: 'refuse' | 'skip';
+        /** Of the change that is undone: what it left beside the files is removed. */
+        readonly temporary?: string;
+      }
     /** What a worker that died has left: how each file is, and its temporary files removed. */
     | { readonly kind: 'settle'; readonly changes: FileChanges; readonly temporary: string };
   /** Begins the names of temporary files. */

@@ -36,6 +36,7 @@ export function serveRequest(request: WorkerRequest, service: Service): void {
       conversation.say({ kind: 'done', output: settleChanges(workplace, act.changes, act.temporary) });
       return;
     case 'undo':
+      if (act.temporary !== undefined) settleChanges(workplace, act.changes, act.temporary);
       change(workplace, touchedByUndo(act), {
         request,
         service,

@@ -1,4 +1,4 @@
-import { type Clock, canonicalJson, type JsonObject, sha256OfJson } from '@palyra/primitives';
+import { type Clock, canonicalJson, type JsonObject, type Sha256Hex, sha256OfJson } from '@palyra/primitives';
 import {
   BOUND_TO_NOTHING,
   type CallPlace,
@@ -59,7 +59,8 @@ export function createDelegatedTools(deps: DelegatedToolDeps): readonly Tool[] {
         // Before the agent is waited for: only then it is told that it may.
         const settle = await keep(paths, place);
         const result = await reported(deps.clock, { coverage: run.caller.coverage, signal, report });
-        await settle();
+        // Of a tool that nobody reported it is not known when it was over: what is in its files by now may be a person's.
+        if (result.kind !== 'unknown_outcome') await settle();
         return result;
       },
     };
@@ -96,7 +97,7 @@ function planOf(
   input: DelegatedInput,
   { enforced, wallMs, prepared }: PlanFacts,
 ): ToolPlan {
-  const profile = sha256OfJson({ tier: enforced.tier, executor: EXECUTOR });
+  const profile = profileOf(enforced.tier);
   const { client, tool, arguments: given, ...rest } = input;
   return {
     kind: 'planned',
@@ -106,8 +107,12 @@ function planOf(
     declared: { arguments: [], hosts: enforced.hosts, paths: input.paths },
     bind: async () => ({ ...BOUND_TO_NOTHING, notBound: [NOT_BOUND] }),
     profile,
-    // SECURITY: T-08 — all of it: what a tool writes is in its arguments.
-    shown: { kind: 'call', name: `${client}: ${tool}`, arguments: canonicalJson({ ...rest, arguments: given }) },
+    // Spelled when somebody is asked: of most calls nobody is.
+    get shown() {
+      // SECURITY: T-08 — all of it: what a tool writes is in its arguments.
+      const all = canonicalJson({ ...rest, arguments: given });
+      return { kind: 'call' as const, name: `${client}: ${tool}`, arguments: all };
+    },
     cwd: null,
     limits: { wall_ms: wallMs },
     executor: EXECUTOR,
@@ -121,6 +126,17 @@ function planOf(
     },
     prepared,
   };
+}
+
+type Tier = ToolPlan['enforced']['tier'];
+
+const profiles = new Map<Tier, Sha256Hex>();
+
+/** There are as many as tiers, and each call has one. */
+function profileOf(tier: Tier): Sha256Hex {
+  const profile = profiles.get(tier) ?? sha256OfJson({ tier, executor: EXECUTOR });
+  profiles.set(tier, profile);
+  return profile;
 }
 
 const NOT_BOUND = 'The agent does this itself: that it does just this, and to these files, is its own word.';

@@ -11,7 +11,10 @@ export interface KeepEditsDeps {
   readonly locate: LocatePath;
 }
 
-/** What an agent's own tool is about to overwrite is kept; resolves to what is done when the tool is over. Does not throw. */
+/**
+ * What an agent's own tool is about to overwrite is kept; resolves to what is done as soon as its agent says that the tool is
+ * over, and else never. Does not throw.
+ */
 export type KeepEdits = (paths: readonly string[], place: CallPlace) => Promise<() => Promise<void>>;
 
 /**

@@ -26,17 +26,17 @@ export type LocatePath = (question: PathQuestion) => Promise<LocatedPath>;
 /** What cannot be looked at is `outside`: then a human is asked. Does not throw. */
 export function createLocatePath(never: NeverPlaces): LocatePath {
   const paths = createProtectedPaths(PROTECTED_PATTERNS);
+  const isNever = insideAny(never);
   return async ({ path, access, workspace }) => {
     const written = resolve(path);
     const real = isPlainIn(workspace, written) ? written : await realPathOf(written).catch(() => undefined);
     // SECURITY: T-14 — by the name it was called and by where that leads: neither is a way around the other.
     const names = real === undefined || real === written ? [written] : [written, real];
-    const isIn = (places: NeverPlaces) => names.some((name) => places.some((place) => isAtOrBelow(name, place)));
-    if (isIn(never)) return { path: real ?? written, kind: 'never' };
+    if (names.some(isNever)) return { path: real ?? written, kind: 'never' };
     if (real === undefined || !isAtOrBelow(real, workspace)) {
       // Only out here: no workspace lies at such a place, by whichever name.
       const places = await Promise.all(never.map((place) => realPathOf(place).catch(() => place)));
-      return { path: real ?? written, kind: isIn(places) ? 'never' : 'outside' };
+      return { path: real ?? written, kind: names.some(insideAny(places)) ? 'never' : 'outside' };
     }
     return { path: real, kind: kindOf(paths, { names, access, workspace }) };
   };
@@ -105,5 +105,15 @@ function isAbsent(error: unknown): boolean {
 }
 
 function isAtOrBelow(path: string, place: string): boolean {
-  return path === place || path.startsWith(`${place.replace(/\/$/, '')}/`);
+  return path === place || path.startsWith(below(place));
+}
+
+/** The same for many places, of which there are as many for each path. */
+function insideAny(places: readonly string[]): (path: string) => boolean {
+  const all = places.map((place) => ({ place, beginning: below(place) }));
+  return (path) => all.some(({ place, beginning }) => path === place || path.startsWith(beginning));
+}
+
+function below(place: string): string {
+  return `${place.replace(/\/$/, '')}/`;
 }
