@@ -20,7 +20,14 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { launch, launcherProgram, openLauncher, shell, stageProgram } from '../integration/launched-job.ts';
+import {
+  inBubblewrap,
+  launch,
+  launcherProgram,
+  openLauncher,
+  shell,
+  stageProgram,
+} from '../integration/launched-job.ts';
 import { IS_ROOT } from './sandboxed.ts';
 
 const STAGE = stageProgram();
@@ -63,8 +70,7 @@ async function programIn(
 ): Promise<readonly [program: string, output: string]> {
   await using launcher = await openLauncher(launcherFile);
   meanwhile();
-  const wrapper = '/usr/bin/bwrap --unshare-user --unshare-pid --dev-bind / / /proc/self/fd/5 stage'.split(' ');
-  const job = launch(launcher, shell('echo ran', { wrapper }), { word: 'wait' });
+  const job = launch(launcher, shell('echo ran', inBubblewrap('--unshare-user --unshare-pid')), { word: 'wait' });
   const ended = job.ended.then((end) => Promise.reject(new Error(`It ended without facts: ${JSON.stringify(end)}`)));
   const { outside } = await Promise.race([job.facts, ended]);
   ended.catch(() => undefined);

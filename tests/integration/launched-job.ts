@@ -5,6 +5,7 @@ import type { LaunchPlan } from '../../packages/sandbox/src/launch-plan.ts';
 import type { EndReport } from '../../packages/sandbox/src/launcher/decode-reports.ts';
 import { findLauncher } from '../../packages/sandbox/src/launcher/find-launcher.ts';
 import { type Job, type Launcher, startLauncher } from '../../packages/sandbox/src/launcher/start-launcher.ts';
+import { seccompProgram } from '../../packages/sandbox/src/seccomp/filter.ts';
 
 export const isRoot: boolean = process.geteuid?.() === 0;
 
@@ -84,6 +85,22 @@ export function barePlan(argv: readonly [string, ...string[]], changes: PlanChan
       bound: [],
     },
     ...rest,
+  };
+}
+
+/** Where a planned one has it. */
+const SECCOMP_FD = 10;
+
+/**
+ * A sandbox without files of its own, but filtered as a planned one is: where its init has no filter, the launcher waits a
+ * second for one before it tells what it measured.
+ */
+export function inBubblewrap(options: string): Pick<LaunchPlan, 'wrapper' | 'data'> {
+  const arch = process.arch === 'arm64' ? 'arm64' : 'x86_64';
+  const stage = ['--seccomp', String(SECCOMP_FD), '/proc/self/fd/5', 'stage'];
+  return {
+    wrapper: ['/usr/bin/bwrap', '--dev-bind', '/', '/', ...options.split(' '), ...stage],
+    data: [{ fd: SECCOMP_FD, bytes: seccompProgram({ arch, unixSockets: 'allowed' }) }],
   };
 }
 

@@ -10,20 +10,15 @@ import {
   START_ITEM,
   TO_LAUNCHER,
 } from '../../packages/sandbox/src/launcher/wire.ts';
-import { barePlan, isRoot, launcherProgram, until } from './launched-job.ts';
+import { barePlan, inBubblewrap, isRoot, launcherProgram, until } from './launched-job.ts';
 import { type RawLauncher, startRawLauncher } from './raw-launcher.ts';
 
 const CREDIT = Buffer.from([0, 0, 16, 0]);
 const GATE = 1;
 
-/** A sandbox without files of its own: what is measured of it nobody compares here. */
+/** What is measured of it nobody compares here. */
 const box = (argv: readonly [string, ...string[]]): LaunchPlan =>
-  barePlan(argv, {
-    wrapper: '/usr/bin/bwrap --unshare-user --unshare-pid --unshare-net --dev-bind / / /proc/self/fd/5 stage'.split(
-      ' ',
-    ),
-    listener: true,
-  });
+  barePlan(argv, { ...inBubblewrap('--unshare-user --unshare-pid --unshare-net'), listener: true });
 
 /** Root hands Node over: the checkout may lie where the gate's user cannot go. */
 const ofGate = (script: string): Buffer => {

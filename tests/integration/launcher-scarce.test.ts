@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { encodeRequest } from '../../packages/sandbox/src/launcher/encode-request.ts';
 import { encodeFrame, FROM_LAUNCHER, MAX_CHUNK, TO_LAUNCHER } from '../../packages/sandbox/src/launcher/wire.ts';
-import { barePlan, isRoot, launcherProgram, stageProgram, until } from './launched-job.ts';
+import { barePlan, inBubblewrap, isRoot, launcherProgram, stageProgram, until } from './launched-job.ts';
 import { type RawLauncher, startRawLauncher } from './raw-launcher.ts';
 
 /** Nobody's, and of this file alone, for processes are counted by user: the launcher, and two for each of twenty jobs. */
@@ -15,14 +15,7 @@ const FEW_DESCRIPTORS = ['prlimit', '--nofile=256:256'];
 const sleep = ['/bin/sh', '-c', 'echo here; exec sleep 1000'] as const;
 const ofItsOwnUser = encodeRequest({ ...barePlan(sleep), identity: undefined }, { stdin: true });
 /** Of which there are not descriptors for as many as there are places. */
-const box = encodeRequest(
-  barePlan(sleep, {
-    wrapper: '/usr/bin/bwrap --unshare-user --unshare-pid --unshare-net --dev-bind / / /proc/self/fd/5 stage'.split(
-      ' ',
-    ),
-  }),
-  { stdin: true },
-);
+const box = encodeRequest(barePlan(sleep, inBubblewrap('--unshare-user --unshare-pid --unshare-net')), { stdin: true });
 
 /** Whether a job begins that was asked for; one that runs has fewer descriptors than one that begins. */
 async function begins(launcher: RawLauncher, job: number): Promise<boolean> {

@@ -21,6 +21,7 @@ import { encodeItems, FROM_LAUNCHER, START_ITEM, TO_LAUNCHER } from '../../packa
 import { launcherVectors } from '../vectors/launcher/make-vectors.ts';
 import {
   barePlan,
+  inBubblewrap,
   launch,
   launcherProgram,
   openLauncher,
@@ -30,13 +31,13 @@ import {
 } from './launched-job.ts';
 import { type RawLauncher, startRawLauncher } from './raw-launcher.ts';
 
-const BUBBLEWRAP = '/usr/bin/bwrap --unshare-user --unshare-pid --unshare-net --dev-bind / / --proc /proc'.split(' ');
+const OPTIONS = '--unshare-user --unshare-pid --unshare-net --proc /proc';
 const STAGE = stageProgram();
 /** How a copy of it in memory is called, from outside. */
 const IN_MEMORY = '/memfd:palyra-stage (deleted)';
 
 const boxed = (script: string, changes: PlanChanges = {}): LaunchPlan =>
-  shell(script, { wrapper: [...BUBBLEWRAP, '/proc/self/fd/5', 'stage'], ...changes });
+  shell(script, { ...inBubblewrap(OPTIONS), ...changes });
 
 function workDirectory(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), 'palyra-stage-'));
@@ -95,7 +96,7 @@ test('a sandbox becomes its tool by the stage beside the launcher, and by the la
 /** What it says to the launcher, which is never there: so it runs nothing. In namespaces of its own, because it limits pid 1. */
 async function saidBy(program: string, file: string): Promise<{ readonly code: number; readonly said: Buffer }> {
   const request = openSync(file, 'r');
-  const argv = [...BUBBLEWRAP.slice(1), '--die-with-parent', program, 'stage'];
+  const argv = ['--dev-bind', '/', '/', ...OPTIONS.split(' '), '--die-with-parent', program, 'stage'];
   const child = spawn('/usr/bin/bwrap', argv, { stdio: ['ignore', 'ignore', 'inherit', 'pipe', request] });
   closeSync(request);
   const socket = child.stdio[3] as Socket;
