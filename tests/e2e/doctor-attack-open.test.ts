@@ -1,20 +1,16 @@
-// The rows of `palyra doctor --attack` that are no scripts, each played for real where what should stop it is switched off: a row
+// The rows of `palyra doctor --attack` that need a palyrad, each played for real where what should stop it is switched off: a row
 // that cannot turn red proves nothing.
-import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { promisify } from 'node:util';
 import { WorkspaceService } from '@palyra/api';
-import { connect, type Run } from '@palyra/client';
+import { connect } from '@palyra/client';
 import { openAgentCredential, openOperatorCredential } from '@palyra/identity';
+import { findAttacker } from '@palyra/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  tryApproval,
-  tryJournalEdit,
-  tryMetadata,
-  tryPersistence,
-} from '../../apps/cli/src/attack/answered-attacks.ts';
+import { tryApproval, tryMetadata, tryPersistence } from '../../apps/cli/src/attack/answered-attacks.ts';
+import { judgeAttempt } from '../../apps/cli/src/attack/attack-row.ts';
+import { ATTACKER, makeAttempt } from '../../apps/cli/src/attack/make-attempt.ts';
+import { PROGRAMMED_ATTACKS } from '../../apps/cli/src/attack/programmed-attacks.ts';
 import { type PalyradProcess, startPalyrad } from '../palyrad-process.ts';
 
 let palyrad: PalyradProcess;
@@ -35,23 +31,23 @@ afterAll(() => palyrad[Symbol.asyncDispose]());
 
 const as = (who: 'agent' | 'operator') => connect({ home: palyrad.home.root, as: who });
 
+test('SECURITY: T-20 — in a box without the attacker no row says that anything was stopped', async () => {
+  using agent = await as('agent');
+  await using run = await agent.startRun({ workspace });
+  const targets = { outsideFile: '/x', userHome: '/x', palyraHome: '/x', port: 1, hostPid: 1, processes: 600 };
+  for (const attack of PROGRAMMED_ATTACKS) {
+    const row = judgeAttempt(attack, await makeAttempt(run, attack.words(targets)));
+    expect(row, `row ${attack.id}`).toMatchObject({ status: 'open', observed: expect.stringContaining('could not be tried') });
+  }
+  for (const row of [await tryPersistence(run, workspace), await tryMetadata(run)])
+    expect(row).toMatchObject({ status: 'open', observed: expect.stringContaining('could not be tried') });
+});
+
 test('metadata: an operator who let it be reached has a human asked about it', async () => {
+  await copyFile(findAttacker() ?? '', join(workspace, ATTACKER));
   using agent = await as('agent');
   await using run = await agent.startRun({ workspace });
   expect(await tryMetadata(run)).toMatchObject({ id: 'metadata', status: 'open', observed: 'A human is asked.' });
-});
-
-test('persistence: without a box the hook is there afterwards, and with one it is not', async () => {
-  using agent = await as('agent');
-  await using boxed = await agent.startRun({ workspace });
-  expect(await tryPersistence(boxed, workspace)).toMatchObject({ id: 'persistence', status: 'stopped' });
-  const unboxed = {
-    async call(_tool: string, { argv: [program, ...rest] }: { readonly argv: readonly [string, ...string[]] }) {
-      await promisify(execFile)(program, rest, { cwd: workspace });
-    },
-  };
-  const row = await tryPersistence(unboxed as unknown as Run, workspace);
-  expect(row).toMatchObject({ id: 'persistence', status: 'open', observed: 'The hook is there.' });
 });
 
 test('approval: whoever has the operator’s connection and key is taken for a human, and the agent is not', async () => {
@@ -71,27 +67,4 @@ test('approval: whoever has the operator’s connection and key is taken for a h
   // Its own key on the operator's connection is no human either: that is refused elsewhere, and is not what was expected.
   const halfway = await attempt({ ...human, credential: openAgentCredential(identity) });
   expect(halfway.observed).not.toContain('decided');
-});
-
-test('journal: a database that is asked alone finds its record sound, edited or not', async () => {
-  using agent = await as('agent');
-  const run = await agent.startRun({ workspace });
-  // Something that was refused is on record: that is the word which is changed.
-  const refused = await run.call('palyra.fs.read', { path: '/etc/shadow' });
-  expect(refused.outcome.kind).toBe('refused');
-  await run.end();
-  using operator = await as('operator');
-  await operator.shutdown('now');
-  await palyrad.ended();
-  const { database } = palyrad.home;
-  const row = await tryJournalEdit(database, async () => {
-    using opened = new DatabaseSync(database);
-    const [{ integrity_check: found } = { integrity_check: '' }] = opened.prepare('PRAGMA integrity_check').all();
-    return found === 'ok' ? 'sound' : 'broken';
-  });
-  expect(row).toMatchObject({ id: 'journal', status: 'open', observed: 'sound before, sound afterwards' });
-  expect(await tryJournalEdit(join(palyrad.root, 'nothing'), async () => 'sound')).toMatchObject({
-    status: 'open',
-    observed: 'sound before, nothing to change afterwards',
-  });
 });

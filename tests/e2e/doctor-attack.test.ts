@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
@@ -6,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isSignedByKey, openOperatorCredential } from '@palyra/identity';
+import { findAttacker } from '@palyra/sandbox';
 import { createTemporaryHome } from '@palyra/testkit';
 import { expect, test } from 'vitest';
-import { type AttackTargets, CANARY, judgeScript } from '../../apps/cli/src/attack/attack-row.ts';
-import { SCRIPTED_ATTACKS, scriptOf } from '../../apps/cli/src/attack/scripted-attacks.ts';
+import { type AttackTargets, CANARY, judgeAttempt } from '../../apps/cli/src/attack/attack-row.ts';
+import { PROGRAMMED_ATTACKS } from '../../apps/cli/src/attack/programmed-attacks.ts';
 import { runInProcess } from './cli-in-process.ts';
 
 test('the battery is stopped on this host, row by row, and the scorecard is signed', async () => {
@@ -23,7 +24,7 @@ test('the battery is stopped on this host, row by row, and the scorecard is sign
   expect(rows.filter(({ status }) => status !== 'stopped')).toEqual([]);
   expect(exit).toBe(0);
   expect(rows.map(({ id }) => id)).toEqual([
-    ...SCRIPTED_ATTACKS.map(({ id }) => id),
+    ...PROGRAMMED_ATTACKS.map(({ id }) => id),
     'metadata',
     'persistence',
     'approval',
@@ -45,7 +46,7 @@ interface Row {
   readonly status: string;
 }
 
-test('each scripted row turns red where nothing stops it', async () => {
+test('each programmed row turns red where nothing stops it', async () => {
   const root = await mkdtemp(join(tmpdir(), 'unboxed-'));
   await mkdir(join(root, '.ssh'));
   await mkdir(join(root, 'identity'));
@@ -54,25 +55,29 @@ test('each scripted row turns red where nothing stops it', async () => {
   const server = createServer((socket) => socket.destroy());
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
+  const env = { ...process.env, [CANARY]: 'secret' };
+  const neighbour = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 60_000)'], { env, stdio: 'ignore' });
+  await once(neighbour, 'spawn');
   const targets: AttackTargets = {
     outsideFile: join(root, 'diary.txt'),
     userHome: root,
     palyraHome: root,
     port,
-    hostPid: 0,
+    // Of a process that stands outside of whatever box: this one.
+    hostPid: neighbour.pid ?? 0,
     processes: 12,
   };
-  for (const attack of SCRIPTED_ATTACKS) {
-    // Of a process that stands outside of whatever box: the shell itself.
-    const script = scriptOf(attack, targets).replaceAll('/proc/0/', () => '/proc/$$/');
+  for (const attack of PROGRAMMED_ATTACKS) {
     // With a terminal: that is one of the things that a box takes away.
-    const argv = ['--quiet', '--return', '--command', `bash -c ${quoted(script)}`, '/dev/null'];
-    const env = { ...process.env, [CANARY]: 'secret' };
+    const words = [findAttacker() ?? '', ...attack.words(targets)];
+    const argv = ['--quiet', '--return', '--command', words.map(quoted).join(' '), '/dev/null'];
     const { stdout } = await promisify(execFile)('script', argv, { env, cwd: root });
-    const row = judgeScript(attack, { stdout: stdout.replaceAll('\r', ''), how: '' });
-    expect(row, `row ${attack.id}`).toMatchObject({ id: attack.id, status: 'open' });
+    const row = judgeAttempt(attack, { stdout: stdout.replaceAll('\r', ''), how: '' });
+    expect(row, `row ${attack.id}`).toMatchObject({ status: 'open', observed: 'It came through.' });
   }
   server.close();
+  neighbour.kill();
+  await once(neighbour, 'close');
   await rm(root, { recursive: true });
 });
 
@@ -80,9 +85,28 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-test('a row that was not tried is open', () => {
-  const [plan] = SCRIPTED_ATTACKS;
+const NOT_TRIED = [
+  ['a program that never began', '', 'It could not be tried: sandbox.unsupported'],
+  ['one that said something else', 'sh: 1: palyra-attacker: not found\n', 'It could not be tried: sandbox.unsupported'],
+  ['one that broke off', 'TRIED\n', 'It was not tried to its end: sandbox.unsupported'],
+  ['one that met no reason', 'TRIED\nSTOPPED\n', 'It was not tried to its end: sandbox.unsupported'],
+  [
+    'one that had more to say',
+    'TRIED\nSTOPPED No such file\nOPEN\n',
+    'It was not tried to its end: sandbox.unsupported',
+  ],
+  ['one that came through', 'TRIED\nOPEN\n', 'It came through.'],
+] as const;
+
+test.each(NOT_TRIED)('%s is open, and the row says why', (_what, stdout, observed) => {
+  const [plan] = PROGRAMMED_ATTACKS;
   if (plan === undefined) throw new Error('There is no row.');
-  expect(judgeScript(plan, { stdout: '', how: 'sandbox.unsupported' })).toMatchObject({ status: 'open' });
-  expect(judgeScript(plan, { stdout: 'TRIED\n', how: '' })).toMatchObject({ status: 'stopped' });
+  expect(judgeAttempt(plan, { stdout, how: 'sandbox.unsupported' })).toMatchObject({ status: 'open', observed });
+});
+
+test('only what the attacker met is stopped', () => {
+  const [plan] = PROGRAMMED_ATTACKS;
+  if (plan === undefined) throw new Error('There is no row.');
+  const row = judgeAttempt(plan, { stdout: 'TRIED\nSTOPPED No such file or directory\n', how: '' });
+  expect(row).toMatchObject({ status: 'stopped', observed: 'It did not come through: No such file or directory' });
 });

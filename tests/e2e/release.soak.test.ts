@@ -113,21 +113,21 @@ describe(`the release on a host with Node ${HOST_NODE}`, () => {
     expect(files.filter((file) => unwanted.test(file))).toEqual([]);
   });
 
-  it('contains launcher, hook and stage, static and executable, where they are looked for; and the launcher runs a box', async () => {
+  it('contains launcher, hook, attacker and stage, static and executable, where they are looked for; and the launcher runs a box', async () => {
     const unpacked = folder('unpacked');
     const unpack = await runOnHost({ argv: ['tar', '-xzf', tarball, '-C', unpacked, SANDBOX], cwd: elsewhere });
     expect(unpack).toMatchObject({ exitCode: 0, stderr: '' });
-    const { findLauncher, findHook } = (await import(
+    const { findLauncher, findHook, findAttacker } = (await import(
       join(unpacked, SANDBOX, 'dist/launcher/find-launcher.js')
     )) as typeof import('../../packages/sandbox/src/launcher/find-launcher.ts');
-    const [launcher = '', hook = ''] = [findLauncher(), findHook()];
-    const programs = [launcher, hook, join(dirname(launcher), 'palyra-stage')].map((path) => ({
+    const [launcher = '', hook = '', attacker = ''] = [findLauncher(), findHook(), findAttacker()];
+    const programs = [launcher, hook, attacker, join(dirname(launcher), 'palyra-stage')].map((path) => ({
       path: relative(unpacked, path).replace(`${SANDBOX}/native/build/`, ''),
       isStatic: readElf(path).isStatic,
       isExecutable: (statSync(path).mode & 0o100) !== 0,
     }));
     expect(programs).toEqual(
-      ['launcher', 'hook', 'stage'].map((name) => ({
+      ['launcher', 'hook', 'attacker', 'stage'].map((name) => ({
         path: `linux-${process.arch}/palyra-${name}`,
         isStatic: true,
         isExecutable: true,

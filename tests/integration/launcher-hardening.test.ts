@@ -9,6 +9,7 @@ const NATIVE = join(import.meta.dirname, '../../packages/sandbox/native');
 
 const launcher = readElf(join(BUILT, 'palyra-launcher'));
 const hook = readElf(join(BUILT, 'palyra-hook'));
+const attacker = readElf(join(BUILT, 'palyra-attacker'));
 const stage = readElf(join(BUILT, 'palyra-stage'));
 
 const EVERYWHERE = { isStatic: true, stack: 'rw', writableCode: [] };
@@ -33,6 +34,10 @@ const shareOf = (functions: readonly ElfFunction[], isOne: (each: ElfFunction) =
 
 test('the launcher is static, anywhere, with nothing to write where it jumps to and nothing to run where it writes', () => {
   expect(launcher).toMatchObject({ ...EVERYWHERE, isPositionIndependent: true, hasRelro: true, bindsNow: true });
+});
+
+test('so is the attacker', () => {
+  expect(attacker).toMatchObject({ ...EVERYWHERE, isPositionIndependent: true, hasRelro: true, bindsNow: true });
 });
 
 test('so is the hook, but for tables that it has not', () => {

@@ -57,8 +57,8 @@ const BARE = `${SOURCES}/bare`;
 const BLOCKED = 2;
 
 /**
- * Each from the C files of one directory, and some of them from a few others: what starts tools, what agents run before theirs, and
- * what becomes the tool inside a sandbox. That one last: a launcher that finds none beside it does its work, as slowly as before.
+ * Each from the C files of one directory, and some of them from a few others: what starts tools, what agents run before theirs, what
+ * tries to get out of a sandbox, and what becomes the tool inside one. That one last: a launcher that finds none beside it does its work, as slowly as before.
  *
  * @typedef {{ readonly flags: readonly string[], readonly with?: readonly string[], readonly more?: readonly string[] }} Way
  * @type {readonly { name: string, sources: string, ways: readonly Way[], endsWith?: number, isOptional?: true }[]}
@@ -74,6 +74,7 @@ const PROGRAMS = [
     ],
     endsWith: BLOCKED,
   },
+  { name: 'palyra-attacker', sources: `${SOURCES}/attacker`, ways: [{ flags: WITH_LIBRARY }] },
   {
     name: 'palyra-stage',
     sources: `${SOURCES}/stage`,

@@ -19,7 +19,7 @@ let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'palyra-launcher-step-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  for (const folder of ['', 'bare', 'hook', 'stage']) {
+  for (const folder of ['', 'attacker', 'bare', 'hook', 'stage']) {
     mkdirSync(join(root, NATIVE, folder), { recursive: true });
     writeFileSync(join(root, NATIVE, folder, 'source.c'), `/* ${folder} */`);
   }
@@ -54,9 +54,15 @@ describe.skipIf(process.platform !== 'linux')('the programs in C', () => {
     useCompiler('nothing');
     expect(await launcher.probe(context())).toEqual({ kind: 'work', why: 'it is not compiled yet' });
     expect(await launcher.work(context())).toBe('compiled');
-    expect(readdirSync(built()).toSorted()).toEqual(['palyra-hook', 'palyra-launcher', 'palyra-stage', 'stamp']);
+    expect(readdirSync(built()).toSorted()).toEqual([
+      'palyra-attacker',
+      'palyra-hook',
+      'palyra-launcher',
+      'palyra-stage',
+      'stamp',
+    ]);
     expect(await launcher.probe(context())).toEqual({ kind: 'ready', detail: 'compiled, static' });
-    for (const folder of ['', 'bare', 'hook', 'stage']) {
+    for (const folder of ['', 'attacker', 'bare', 'hook', 'stage']) {
       writeFileSync(join(root, NATIVE, folder, 'source.c'), '/* changed */');
       expect(await launcher.probe(context())).toEqual({ kind: 'work', why: 'its sources changed' });
       await launcher.work(context());
@@ -65,7 +71,7 @@ describe.skipIf(process.platform !== 'linux')('the programs in C', () => {
 
   it('are compiled again when one of them is gone', async () => {
     useCompiler('nothing');
-    for (const name of ['palyra-hook', 'palyra-launcher', 'palyra-stage']) {
+    for (const name of ['palyra-attacker', 'palyra-hook', 'palyra-launcher', 'palyra-stage']) {
       await launcher.work(context());
       rmSync(join(built(), name));
       expect(await launcher.probe(context())).toEqual({ kind: 'work', why: 'it is not compiled yet' });
@@ -78,7 +84,7 @@ describe.skipIf(process.platform !== 'linux')('the programs in C', () => {
     useCompiler('bare programs');
     const missing = 'without palyra-stage, so sandboxes start more slowly';
     expect(await launcher.work(context())).toBe(`compiled; ${missing}`);
-    expect(readdirSync(built()).toSorted()).toEqual(['palyra-hook', 'palyra-launcher', 'stamp']);
+    expect(readdirSync(built()).toSorted()).toEqual(['palyra-attacker', 'palyra-hook', 'palyra-launcher', 'stamp']);
     expect(await launcher.probe(context())).toEqual({ kind: 'ready', detail: `compiled, static; ${missing}` });
   });
 

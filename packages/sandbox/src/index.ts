@@ -8,7 +8,7 @@ export type { MeasuredFacts, ProcessFacts } from './facts/measured-facts.ts';
 export type { Gate, GateProgram } from './gate.ts';
 export { type Hint, type HintKind, hintsFor } from './hints.ts';
 export type { LaunchPlan } from './launch-plan.ts';
-export { findHook } from './launcher/find-launcher.ts';
+export { findAttacker, findHook } from './launcher/find-launcher.ts';
 export type { HandedPipes } from './launcher/handed-pipes.ts';
 export { isPassedSignal, PASSED_SIGNALS, type PassedSignal } from './launcher/passed-signals.ts';
 export { PROXY_PORT } from './launcher/wire.ts';

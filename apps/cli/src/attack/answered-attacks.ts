@@ -3,7 +3,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client, Run, ToolCallResult } from '@palyra/client';
 import type { Credential } from '@palyra/identity';
-import { type AttackPlan, type AttackRow, judgeAnswer } from './attack-row.ts';
+import { type AttackPlan, type AttackRow, judgeAnswer, readAttempt } from './attack-row.ts';
+import { ATTACKER, makeAttempt } from './make-attempt.ts';
 
 const METADATA: AttackPlan = {
   id: 'metadata',
@@ -18,7 +19,7 @@ export async function tryMetadata(run: Run): Promise<AttackRow> {
   const stop = new AbortController();
   const made = run.call(
     'palyra.process.run',
-    { argv: ['true'], network: ['169.254.169.254:80'] },
+    { argv: [ATTACKER], network: ['169.254.169.254:80'] },
     {
       signal: stop.signal,
       onEvent(event) {
@@ -34,9 +35,13 @@ export async function tryMetadata(run: Run): Promise<AttackRow> {
   return judgeAnswer(METADATA, { isStopped: false, observed: 'A human is asked.' });
 }
 
+/** SECURITY: T-20 — what was refused for something else, a program that is not in the box, was never decided by policy. */
 function judgeMetadata({ decision, outcome }: Pick<ToolCallResult, 'decision' | 'outcome'>): AttackRow {
-  const isStopped = outcome.kind === 'refused' && decision.kind === 'deny';
-  return judgeAnswer(METADATA, { isStopped, observed: `${decision.kind}, ${outcome.kind}` });
+  if (outcome.kind !== 'refused')
+    return judgeAnswer(METADATA, { isStopped: false, observed: `${decision.kind}, ${outcome.kind}` });
+  const isDecided = decision.kind === 'deny' && outcome.code.startsWith('policy.');
+  const observed = isDecided ? `${decision.kind}, ${outcome.code}` : `It could not be tried: ${outcome.code}`;
+  return judgeAnswer(METADATA, { isStopped: isDecided, observed });
 }
 
 const PERSISTENCE: AttackPlan = {
@@ -47,15 +52,14 @@ const PERSISTENCE: AttackPlan = {
   layer: 'protected paths',
 };
 
-/** In a repository whose hooks directory is there already. */
+/** In a repository whose hooks directory is there already. Whether it could be written at first is all the same: it must not stay. */
 export async function tryPersistence(run: Pick<Run, 'call'>, workspace: string): Promise<AttackRow> {
   const hook = '.git/hooks/post-checkout';
-  await run.call('palyra.process.run', { argv: ['/bin/sh', '-c', `echo 'echo planted' >${hook}; chmod +x ${hook}`] });
+  const { kind, observed } = readAttempt(await makeAttempt(run, ['write', hook]));
   const isThere = existsSync(join(workspace, hook));
-  return judgeAnswer(PERSISTENCE, {
-    isStopped: !isThere,
-    observed: isThere ? 'The hook is there.' : 'No hook is there.',
-  });
+  if (isThere) return judgeAnswer(PERSISTENCE, { isStopped: false, observed: 'The hook is there.' });
+  if (kind === 'not_tried') return judgeAnswer(PERSISTENCE, { isStopped: false, observed });
+  return judgeAnswer(PERSISTENCE, { isStopped: true, observed: 'No hook is there.' });
 }
 
 const APPROVAL: AttackPlan = {
@@ -128,10 +132,10 @@ export async function tryJournalEdit(database: string, verify: () => Promise<str
   return judgeAnswer(JOURNAL, { isStopped, observed: `${before} before, ${after} afterwards` });
 }
 
-/** A refusal into something else of the same length, wherever it is written. */
+/** What ran into what was cancelled, wherever it is written: as well formed as before, and as long. */
 async function editWord(file: string): Promise<boolean> {
   const bytes = await readFile(file).catch(() => Buffer.alloc(0));
-  const [word, other] = [Buffer.from('"outcome":"refused"'), Buffer.from('"outcome":"allowed"')];
+  const [word, other] = [Buffer.from('"outcome":"completed"'), Buffer.from('"outcome":"cancelled"')];
   let isEdited = false;
   for (let at = bytes.indexOf(word); at >= 0; at = bytes.indexOf(word, at + 1)) {
     other.copy(bytes, at);

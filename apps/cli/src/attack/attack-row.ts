@@ -29,26 +29,40 @@ export interface AttackTargets {
   readonly processes: number;
 }
 
-/** An attempt that is a script, run as any agent's command is. */
-export interface ScriptedAttack extends AttackPlan {
-  /** Says TRIED when it begins, and OPEN when it came through. */
-  script(targets: AttackTargets): string;
+/** An attempt that a program makes, run as any agent's command is. */
+export interface ProgrammedAttack extends AttackPlan {
+  /** What palyra-attacker is told. */
+  words(targets: AttackTargets): readonly string[];
 }
 
 export const CANARY = 'PALYRA_ATTACK_CANARY';
 
-/** What a script said. SECURITY: T-20 — one that never began proves nothing: not tried is not stopped. */
-export function judgeScript(plan: AttackPlan, said: { readonly stdout: string; readonly how: string }): AttackRow {
-  const { id, threat, attempt, expected, layer } = plan;
-  const lines = said.stdout.split('\n');
-  const isTried = lines.includes('TRIED');
-  const isOpen = !isTried || lines.includes('OPEN');
-  const observed = !isTried
-    ? `It could not be tried: ${said.how}`
-    : isOpen
-      ? 'It came through.'
-      : 'It did not come through.';
-  return { id, threat, attempt, expected, observed, layer, status: isOpen ? 'open' : 'stopped' };
+/** What palyra-attacker said, and how it ended, for where it said nothing. */
+export interface AttackerEnd {
+  readonly stdout: string;
+  readonly how: string;
+}
+
+/** What the attempt came to. */
+export type Attempt =
+  | { readonly kind: 'not_tried'; readonly observed: string }
+  | { readonly kind: 'came_through'; readonly observed: string }
+  | { readonly kind: 'held'; readonly observed: string };
+
+/** SECURITY: T-20 — one that never began, or did not come to its end, proves nothing: only what the attacker met counts as held. */
+export function readAttempt({ stdout, how }: AttackerEnd): Attempt {
+  const [begun, met = '', ...more] = stdout.trimEnd().split('\n');
+  if (begun !== 'TRIED') return { kind: 'not_tried', observed: `It could not be tried: ${how}` };
+  if (met === 'OPEN') return { kind: 'came_through', observed: 'It came through.' };
+  const [, reason] = /^STOPPED (.+)$/.exec(met) ?? [];
+  if (reason === undefined || more.length > 0)
+    return { kind: 'not_tried', observed: `It was not tried to its end: ${how}` };
+  return { kind: 'held', observed: `It did not come through: ${reason}` };
+}
+
+export function judgeAttempt(plan: AttackPlan, said: AttackerEnd): AttackRow {
+  const { kind, observed } = readAttempt(said);
+  return judgeAnswer(plan, { isStopped: kind === 'held', observed });
 }
 
 /** What an attempt through the API came to. */

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Run } from '@palyra/client';
+import { CliError } from '../cli-error.ts';
 import type { CommandContext } from '../command.ts';
 import { findHome } from '../find-home.ts';
 import { loadIdentity } from '../identity-home.ts';
@@ -13,13 +14,17 @@ import { withDaemon } from '../reach-daemon.ts';
 import { findRunning } from '../start-daemon.ts';
 import { verifyTarget } from '../verify-target.ts';
 import { tryApproval, tryJournalEdit, tryMetadata, tryPersistence } from './answered-attacks.ts';
-import { type AttackRow, type AttackTargets, CANARY, judgeScript } from './attack-row.ts';
-import { SCRIPTED_ATTACKS, scriptOf } from './scripted-attacks.ts';
+import { type AttackRow, type AttackTargets, CANARY, judgeAttempt } from './attack-row.ts';
+import { ATTACKER, makeAttempt } from './make-attempt.ts';
+import { PROGRAMMED_ATTACKS } from './programmed-attacks.ts';
 
 /** More than the default profile lets a command have. */
 const TOO_MANY_PROCESSES = 600;
 
-/** On a home, a user's home and a palyrad that are made for this and thrown away. */
+/**
+ * On a home, a user's home and a palyrad that are made for this and thrown away. Throws `cli.not_available` where the program that
+ * attacks is not there.
+ */
 export async function runBattery(context: CommandContext): Promise<readonly AttackRow[]> {
   const root = await mkdtemp(join(tmpdir(), 'palyra-attack-'));
   // As /home is: started by root, tools are somebody else, who has to find the workspace.
@@ -66,6 +71,16 @@ async function furnish(person: string, workspace: string): Promise<void> {
   await writeFile(join(workspace, '.git/HEAD'), 'ref: refs/heads/main\n');
   await writeFile(join(workspace, '.git/config'), '[core]\n\trepositoryformatversion = 0\n\tbare = false\n');
   await writeFile(join(workspace, '.env'), 'TOKEN=secret\n');
+  await copyFile(await attackerProgram(), join(workspace, ATTACKER));
+}
+
+async function attackerProgram(): Promise<string> {
+  const { findAttacker } = await import('@palyra/sandbox');
+  const program = findAttacker();
+  if (program !== undefined) return program;
+  throw new CliError('cli.not_available', 'palyra-attacker is not compiled on this host.', {
+    fix: 'Run: npm run setup',
+  });
 }
 
 interface Places {
@@ -81,10 +96,17 @@ async function openTargets(
   const server = createServer((socket) => socket.destroy());
   await once(server.listen(0, '127.0.0.1'), 'listening');
   cleanUp.defer(() => void server.close());
-  const neighbour = spawn('/bin/sleep', ['600'], { env: { [CANARY]: 'secret' }, stdio: 'ignore' });
+  const neighbour = spawn(process.execPath, ['--eval', 'setInterval(() => {}, 60_000)'], {
+    env: { [CANARY]: 'secret' },
+    stdio: 'ignore',
+  });
   cleanUp.defer(() => void neighbour.kill());
+  await once(neighbour, 'spawn');
   const { port } = server.address() as AddressInfo;
   const hostPid = neighbour.pid ?? 0;
+  // SECURITY: T-20 — what is not there would be found by nobody, box or no box.
+  if (!(await readFile(`/proc/${hostPid}/environ`, 'utf8')).includes(`${CANARY}=`))
+    throw new CliError('cli.not_available', 'No process could be started that an attack may look for.');
   return { outsideFile, userHome: person, palyraHome, port, hostPid, processes: TOO_MANY_PROCESSES };
 }
 
@@ -101,12 +123,9 @@ async function tryAll({ agent, operator, targets, workspace, context }: Battery)
   const credential = openAgentCredential(findHome(context).home.identity);
   await using run: Run = await agent.startRun({ workspace });
   const rows: AttackRow[] = [];
-  for (const attack of SCRIPTED_ATTACKS) {
+  for (const attack of PROGRAMMED_ATTACKS) {
     context.terminal?.progress(`Trying to ${attack.attempt} ...`);
-    const { outcome } = await run.call('palyra.process.run', { argv: ['/bin/bash', '-c', scriptOf(attack, targets)] });
-    rows.push(
-      judgeScript(attack, { stdout: outcome.stdout ?? '', how: 'code' in outcome ? outcome.code : outcome.kind }),
-    );
+    rows.push(judgeAttempt(attack, await makeAttempt(run, attack.words(targets))));
   }
   rows.push(
     await tryMetadata(run),

@@ -11,6 +11,11 @@ export function findHook(): string | undefined {
   return findNative('palyra-hook');
 }
 
+/** What tries to get out of a sandbox when `palyra doctor --attack` asks for it. */
+export function findAttacker(): string | undefined {
+  return findNative('palyra-attacker');
+}
+
 function findNative(name: string): string | undefined {
   const place = `${process.platform}-${process.arch}/${name}`;
   const program = fileURLToPath(new URL(`../../native/build/${place}`, import.meta.url));

@@ -1,14 +1,14 @@
-import { CANARY, type ScriptedAttack } from './attack-row.ts';
+import { CANARY, type ProgrammedAttack } from './attack-row.ts';
 
-/** In the order of the scorecard. Each comes through outside of the box; a test runs them there. */
-export const SCRIPTED_ATTACKS: readonly ScriptedAttack[] = [
+/** In the order of the scorecard. Each comes through outside of the box; a test makes them there. */
+export const PROGRAMMED_ATTACKS: readonly ProgrammedAttack[] = [
   {
     id: 'files',
     threat: 'T-14',
     attempt: 'read a file outside of the workspace',
     expected: 'no such file',
     layer: 'mount namespace',
-    script: ({ outsideFile }) => `cat '${outsideFile}' >/dev/null && echo OPEN`,
+    words: ({ outsideFile }) => ['read', outsideFile],
   },
   {
     id: 'home',
@@ -16,7 +16,7 @@ export const SCRIPTED_ATTACKS: readonly ScriptedAttack[] = [
     attempt: 'read a key in the operator’s home',
     expected: 'no such file',
     layer: 'mount namespace',
-    script: ({ userHome }) => `cat '${userHome}/.ssh/id_canary' >/dev/null && echo OPEN`,
+    words: ({ userHome }) => ['read', `${userHome}/.ssh/id_canary`],
   },
   {
     id: 'credentials',
@@ -24,7 +24,7 @@ export const SCRIPTED_ATTACKS: readonly ScriptedAttack[] = [
     attempt: 'find a secret in the environment that palyrad was started with',
     expected: 'not in the environment',
     layer: 'environment',
-    script: () => `env | grep -q '^${CANARY}=' && echo OPEN`,
+    words: () => ['variable', CANARY],
   },
   {
     id: 'palyra-home',
@@ -32,7 +32,7 @@ export const SCRIPTED_ATTACKS: readonly ScriptedAttack[] = [
     attempt: 'read Palyra’s own keys',
     expected: 'no such file',
     layer: 'mount namespace',
-    script: ({ palyraHome }) => `ls '${palyraHome}/identity' >/dev/null && echo OPEN`,
+    words: ({ palyraHome }) => ['list', `${palyraHome}/identity`],
   },
   {
     id: 'network',
@@ -40,7 +40,7 @@ export const SCRIPTED_ATTACKS: readonly ScriptedAttack[] = [
     attempt: 'connect to a server on the host’s loopback',
     expected: 'no route, or refused',
     layer: 'network namespace',
-    script: ({ port }) => `(exec 3<>/dev/tcp/127.0.0.1/${port}) && echo OPEN`,
+    words: ({ port }) => ['connect', String(port)],
   },
   {
     id: 'raw-socket',
@@ -48,9 +48,7 @@ export const SCRIPTED_ATTACKS: readonly ScriptedAttack[] = [
     attempt: 'open a raw socket',
     expected: 'not permitted',
     layer: 'seccomp and capabilities',
-    script: () =>
-      `perl -MSocket -e 'socket(my $s, AF_INET, SOCK_RAW, 1) and print "OPEN\\n"' || ` +
-      `python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1); print("OPEN")'`,
+    words: () => ['raw-socket'],
   },
   {
     id: 'fork-bomb',
@@ -58,9 +56,7 @@ export const SCRIPTED_ATTACKS: readonly ScriptedAttack[] = [
     attempt: 'start more processes than any command needs',
     expected: 'the limit of processes is hit',
     layer: 'cgroup or rlimit',
-    script: ({ processes }) =>
-      `i=0; while [ $i -lt ${processes} ]; do sleep 30 & i=$((i+1)); done 2>/dev/null; ` +
-      `[ "$(jobs -r | wc -l)" -ge ${processes} ] && echo OPEN; kill $(jobs -p)`,
+    words: ({ processes }) => ['processes', String(processes)],
   },
   {
     id: 'nested-namespaces',
@@ -68,7 +64,7 @@ export const SCRIPTED_ATTACKS: readonly ScriptedAttack[] = [
     attempt: 'become root in a user namespace inside of the box',
     expected: 'not permitted',
     layer: 'seccomp',
-    script: () => 'unshare --user --map-root-user true && echo OPEN',
+    words: () => ['namespace'],
   },
   {
     id: 'process-memory',
@@ -76,8 +72,7 @@ export const SCRIPTED_ATTACKS: readonly ScriptedAttack[] = [
     attempt: 'look into a process of the host through /proc/PID',
     expected: 'no such process',
     layer: 'pid namespace',
-    script: ({ hostPid }) =>
-      `grep -q '${CANARY}=' /proc/${hostPid}/environ && [ -r /proc/${hostPid}/mem ] && echo OPEN`,
+    words: ({ hostPid }) => ['process', String(hostPid), `${CANARY}=`],
   },
   {
     id: 'terminal',
@@ -85,11 +80,6 @@ export const SCRIPTED_ATTACKS: readonly ScriptedAttack[] = [
     attempt: 'open the terminal of whoever started it',
     expected: 'no terminal',
     layer: 'session of its own',
-    script: () => '(: >/dev/tty) && echo OPEN',
+    words: () => ['terminal'],
   },
 ];
-
-/** As `bash -c` runs it, in the box or out of it. */
-export function scriptOf(attack: ScriptedAttack, targets: Parameters<ScriptedAttack['script']>[0]): string {
-  return `exec 2>/dev/null; echo TRIED; ${attack.script(targets)}; exit 0`;
-}
