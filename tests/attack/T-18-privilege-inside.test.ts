@@ -11,13 +11,13 @@ const EITHER = {
     memfd_secret name_to_handle_at open_by_handle_at init_module kexec_load reboot syslog settimeofday sethostname tiocsti
     tiocsti_high_bits tioclinux tiocsetd socket_inet_raw socket_inet_raw_high_bits socket_inet_packet openat_create_suid
     openat_create_high_bits openat_tmpfile_sgid fchmod_suid fchmodat_suid fchmodat_sgid fchmodat_high_bits fchmodat2_suid
-    mknodat_suid`,
+    mknodat_suid setlease setlease_high_bits`,
   ENOSYS: 'clone3 number_unreviewed number_in_gap openat2',
   EAFNOSUPPORT: `socket_netlink_audit socket_netlink_high_bits socket_packet socket_packet_high_bits socket_vsock socket_alg
     socketpair_inet`,
   OK: `clone_plain personality_query tiocgwinsz socket_inet_stream socket_inet_dgram socket_inet6_stream socket_netlink_route
     socketpair_stream socketpair_seqpacket openat_create openat_mode_without_create fchmod fchmodat mkdirat thread vfork
-    memfd_create landlock_create_ruleset seccomp`,
+    memfd_create landlock_create_ruleset seccomp getlease getfl`,
   none: 'set_id_files_left',
 };
 const ON_X86_64 = {

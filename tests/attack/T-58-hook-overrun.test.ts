@@ -33,7 +33,7 @@ const OVERRUN: Slip = {
 async function compileHook(slips: readonly Slip[]): Promise<string> {
   const root = mkdtempSync(join(tmpdir(), 'palyra-hook-overrun-'));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  for (const folder of ['bare', 'hook']) {
+  for (const folder of ['attacker', 'bare', 'hook']) {
     cpSync(join(CHECKOUT, NATIVE, folder), join(root, NATIVE, folder), { recursive: true });
   }
   mkdirSync(join(root, NATIVE, 'stage'));

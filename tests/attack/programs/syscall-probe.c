@@ -195,6 +195,16 @@ static void try_kernel(void) {
   report_in_child("tiocgwinsz", terminal_size);
 }
 
+/* On a file of its own: another one's may not be had anyway. */
+static void try_leases(void) {
+  int fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  report("setlease", call(SYS_fcntl, (uint64_t)fd, F_SETLEASE, F_WRLCK, 0));
+  report("setlease_high_bits", call(SYS_fcntl, (uint64_t)fd, HIGH | F_SETLEASE, F_WRLCK, 0));
+  report("getlease", call(SYS_fcntl, (uint64_t)fd, F_GETLEASE, 0, 0));
+  report("getfl", call(SYS_fcntl, (uint64_t)fd, F_GETFL, 0, 0));
+  close(fd);
+}
+
 static void try_socket(const char *name, uint64_t family, uint64_t type, uint64_t protocol) {
   report_descriptor(name, call(SYS_socket, family, type, protocol, 0));
 }
@@ -317,6 +327,7 @@ int main(void) {
   try_kernel();
   try_sockets();
   try_files();
+  try_leases();
   try_ordinary();
   return 0;
 }

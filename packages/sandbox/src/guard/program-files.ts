@@ -1,14 +1,6 @@
 import { createHash } from 'node:crypto';
-import {
-  type BigIntStats,
-  closeSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  readSync,
-} from 'node:fs';
+import { type BigIntStats, lstatSync, readdirSync, readFileSync, readlinkSync, readSync } from 'node:fs';
+import { openWithoutWaiting } from '../survey/open-without-waiting.ts';
 
 /** All that the guard asks of a file system. No method throws: what cannot be answered says so and is refused later. */
 export interface ProgramFiles {
@@ -55,7 +47,7 @@ export function createProgramFiles(searchPath: readonly string[]): ProgramFiles 
       const look = lookAt(path);
       if (look.kind !== 'file') return undefined;
       const key = stampKey(look);
-      const digest = digests.get(key) ?? attempt(() => createHash('sha256').update(readFileSync(path)).digest('hex'));
+      const digest = digests.get(key) ?? attempt(() => digestOf(path));
       if (digests.size >= MOST_DIGESTS) digests.clear();
       if (digest !== undefined) digests.set(key, digest);
       return digest;
@@ -113,13 +105,14 @@ function isAbsence(error: unknown): boolean {
 }
 
 function readStart(path: string, count: number): Uint8Array {
-  const descriptor = openSync(path, 'r');
-  try {
+  return openWithoutWaiting(path, (fd) => {
     const bytes = new Uint8Array(count);
-    return bytes.subarray(0, readSync(descriptor, bytes, 0, count, 0));
-  } finally {
-    closeSync(descriptor);
-  }
+    return bytes.subarray(0, readSync(fd, bytes, 0, count, 0));
+  });
+}
+
+function digestOf(path: string): string {
+  return openWithoutWaiting(path, (fd) => createHash('sha256').update(readFileSync(fd)).digest('hex'));
 }
 
 function attempt<T>(act: () => T): T | undefined {

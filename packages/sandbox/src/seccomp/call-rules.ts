@@ -1,24 +1,5 @@
-import type { SeccompErrno } from './refusals.ts';
-
-/** One reason for refusing calls, by name. */
-export interface CallRule {
-  readonly calls: readonly string[];
-  readonly when: readonly ArgumentTest[];
-  readonly action: SeccompErrno;
-  readonly why: string;
-}
-
-/**
- * The lower 32 bits of an argument, masked. The upper ones are the caller's to choose and are ignored on purpose: for every
- * argument tested here the kernel itself drops them (int, unsigned int, umode_t of 16 bits; `clone` takes
- * lower_32_bits of its flags), so a comparison of all 64 would be what could be evaded.
- */
-export interface ArgumentTest {
-  readonly argument: 0 | 1 | 2 | 3 | 4 | 5;
-  readonly mask: number;
-  readonly is: 'one_of' | 'none_of';
-  readonly values: readonly number[];
-}
+import { ALL_BITS, type ArgumentTest, type CallRule } from './call-rule.ts';
+import { AF_UNIX, NEIGHBOURS, NO_UNIX_SOCKETS } from './neighbour-rules.ts';
 
 export interface CallRuleOptions {
   readonly tier: 'B' | 'C';
@@ -43,12 +24,11 @@ export function callRules({ tier, unixSockets }: CallRuleOptions): readonly Call
     ...KERNEL_SURFACE,
     ...MACHINE,
     ...TERMINALS,
+    ...LEASES,
     ...socketRules(unixSockets),
     ...SET_ID_FILES,
   ];
 }
-
-const ALL_BITS = 0xffff_ffff;
 
 /** A filter cannot follow pointers. ENOSYS, because callers then fall back to the older call, which is filtered. */
 const IN_MEMORY: readonly CallRule[] = [
@@ -177,7 +157,20 @@ const TERMINALS: readonly CallRule[] = [
   },
 ];
 
-const [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK] = [1, 2, 10, 16];
+/** F_SETLEASE, and F_SETDELEG of newer kernels, which does the same to directories. */
+const [SET_LEASE, SET_DELEGATION] = [1024, 1024 + 15];
+
+const LEASES: readonly CallRule[] = [
+  // SECURITY: T-39 — whoever opens the file waits until its holder gives up, 45 seconds: palyrad and the operator's programs too.
+  {
+    calls: ['fcntl'],
+    when: [{ argument: 1, mask: ALL_BITS, is: 'one_of', values: [SET_LEASE, SET_DELEGATION] }],
+    action: 'EPERM',
+    why: 'lets others wait who open a file',
+  },
+];
+
+const [AF_INET, AF_INET6, AF_NETLINK] = [2, 10, 16];
 const [SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET] = [1, 2, 5];
 /** SOCK_TYPE_MASK; above it are SOCK_CLOEXEC and SOCK_NONBLOCK. */
 const SOCKET_TYPE = 0xf;
@@ -257,32 +250,6 @@ function setIdRule(calls: readonly string[], { flags, mode }: { flags?: 1 | 2; m
   };
 }
 
-// SECURITY: T-40 — Landlock does not know connecting: the operator's bus, agents and tmux would do what they are asked.
-const NO_UNIX_SOCKETS: CallRule = {
-  calls: ['socket'],
-  when: [{ argument: 0, mask: ALL_BITS, is: 'one_of', values: [AF_UNIX] }],
-  action: 'EAFNOSUPPORT',
-  why: 'reaches named sockets of the operator',
-};
-
-const ANY_OTHER = { argument: 0, mask: ALL_BITS, is: 'none_of', values: [0] } as const;
-
-// SECURITY: T-40 — with the operator's uid these cripple palyrad or another job without a signal, which Landlock would see.
-const LIMITS_OF_OTHERS: readonly CallRule[] = [
-  {
-    calls: ['prlimit64', 'sched_setscheduler', 'sched_setparam', 'sched_setattr', 'sched_setaffinity'],
-    when: [ANY_OTHER],
-    action: 'EPERM',
-    why: 'sets limits or priorities of other processes',
-  },
-  {
-    calls: ['setpriority', 'ioprio_set'],
-    when: [{ ...ANY_OTHER, argument: 1 }],
-    action: 'EPERM',
-    why: 'sets priorities of other processes',
-  },
-];
-
 /**
  * Tier B has no wall, and so no use for most of the above. What is refused there would outlive the tool or reach past
  * Landlock; namespaces, because a tool that is root in one of its own could give files capabilities that hold outside.
@@ -293,6 +260,7 @@ const TIER_B: readonly CallRule[] = [
   ...KEYRINGS,
   ...RINGS,
   ...TERMINALS,
+  ...LEASES,
   ...SET_ID_FILES,
-  ...LIMITS_OF_OTHERS,
+  ...NEIGHBOURS,
 ];

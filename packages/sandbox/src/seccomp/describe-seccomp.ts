@@ -1,4 +1,5 @@
-import { type CallRule, callRules } from './call-rules.ts';
+import type { CallRule } from './call-rule.ts';
+import { callRules } from './call-rules.ts';
 import type { SeccompRefusal } from './refusals.ts';
 import type { SyscallTable } from './syscall-table.ts';
 import { ARM64_SYSCALLS } from './syscalls-arm64.ts';

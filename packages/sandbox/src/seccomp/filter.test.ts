@@ -167,6 +167,23 @@ describe.each(ARCHES)('seccompProgram for %s', (arch) => {
     expect(verdictOf(options, 'openat', [0, 0, 2, 0o6755])).toBe(ALLOW);
   });
 
+  it('refuses leases and delegations, in either tier, and no other use of fcntl', () => {
+    const seen = (tier: 'B' | 'C') =>
+      [0, 1, 2, 3, 4, 5, 6, 7, 8, 36, 37, 38, 1024, 1025, 1026, 1030, 1031, 1033, 1039, 1040].filter(
+        (command) => verdictOf({ ...options, tier }, 'fcntl', [0, command, 1]) === 'EPERM',
+      );
+    expect([seen('B'), seen('C')]).toEqual([
+      [1024, 1039],
+      [1024, 1039],
+    ]);
+  });
+
+  it('refuses System V memory, queues and semaphores in Tier B, where they are everybody’s', () => {
+    const calls = 'shmget shmat shmctl msgget msgsnd msgrcv msgctl semget semop semtimedop semctl'.split(' ');
+    const seen = (tier: 'B' | 'C') => new Set(calls.map((name) => verdictOf({ ...options, tier }, name)));
+    expect([seen('B'), seen('C')]).toEqual([new Set(['EPERM']), new Set([ALLOW])]);
+  });
+
   it('is the same every time, and short', () => {
     expect(seccompProgram(options)).toEqual(seccompProgram({ ...options }));
     expect(seccompProgram(options).length / 8).toBeLessThan(256);
@@ -196,8 +213,8 @@ describe('the bytes', () => {
       '15000100b70000c0',
       '0600000000000080',
       '2000000000000000',
-      '35002800dc000000',
-      '350013005a000000',
+      '35002900d9000000',
+      '3500140059000000',
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { assemble, type BpfInstruction } from './assemble.ts';
-import type { ArgumentTest } from './call-rules.ts';
+import type { ArgumentTest } from './call-rule.ts';
 import { describeSeccomp, type SeccompOptions, type SeccompRule } from './describe-seccomp.ts';
 import { type NumberRule, numberTree, stretchesOf, testsOf, verdictKey } from './number-tree.ts';
 import { RET_ALLOW, refusalValue } from './refusals.ts';

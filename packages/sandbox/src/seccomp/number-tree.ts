@@ -1,5 +1,5 @@
 import type { BpfInstruction } from './assemble.ts';
-import type { ArgumentTest } from './call-rules.ts';
+import type { ArgumentTest } from './call-rule.ts';
 import type { SeccompRule } from './describe-seccomp.ts';
 
 /** A rule that asks for the number of the call, and perhaps for its arguments. */

@@ -84,8 +84,9 @@ export function rememberLandlock(deps: SurveyDeps) {
     const credentials = CREDENTIAL_PATHS.map((path) => `${operator.home}/${path}`);
     // What is typed into the operator's terminals can be read, too; a tool's own is /dev/tty.
     const hidden = [operator.palyraHome, ...credentials, ...profile.maskedPaths, '/dev/pts'].map(real);
-    // SECURITY: T-40 — settings of other processes (oom_score_adj) are files in /proc.
-    const readOnly = ['/proc', ...profile.readOnlyPaths.map(real), ...(access === 'read-only' ? [root] : [])];
+    // SECURITY: T-40, T-17 — settings of other processes (oom_score_adj) are files in /proc; cgroups that were given to the user,
+    // the tool's own with its limits and palyrad's (cgroup.kill), are files in /sys.
+    const readOnly = ['/proc', '/sys', ...profile.readOnlyPaths.map(real), ...(access === 'read-only' ? [root] : [])];
     const plan = landlockRules({ hidden, readOnly, needed: [root] }, directories);
     remember(known, key, plan);
     return plan;

@@ -1,5 +1,6 @@
-import { lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { constants, lstatSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { openWithoutWaiting } from './open-without-waiting.ts';
 
 /** What a survey looks at. Nothing here throws: what cannot be read is not there. */
 export interface SurveyFiles {
@@ -36,16 +37,17 @@ export const hostSurveyFiles: SurveyFiles = {
   lstat: (path) => attempt(() => factsOf(lstatSync(path, NOT_THERE))),
   list: (path) => attempt(() => readdirSync(path).toSorted()) ?? [],
   readText: (path) =>
-    attempt(() => {
-      const facts = statSync(path);
-      // A fifo would wait for ever, and a device has no end.
-      return facts.isFile() && facts.size <= LONGEST_TEXT ? readFileSync(path, 'utf8') : undefined;
-    }),
+    attempt(() =>
+      openWithoutWaiting(path, (fd, { size }) => (size <= LONGEST_TEXT ? readFileSync(fd, 'utf8') : undefined)),
+    ),
   readBytes: (path) =>
-    attempt(() => {
-      const facts = lstatSync(path);
-      return facts.isFile() && facts.size <= LONGEST_STATE ? readFileSync(path) : undefined;
-    }),
+    attempt(() =>
+      openWithoutWaiting(
+        path,
+        (fd, { size }) => (size <= LONGEST_STATE ? readFileSync(fd) : undefined),
+        constants.O_NOFOLLOW,
+      ),
+    ),
 };
 
 /** For one look: half of the answers is the operator's home, over and over. */
