@@ -1,6 +1,6 @@
 import { type Hunk, isHunkHeader, parseHunk } from './parse-hunk.ts';
 import { malformed, type PatchLines } from './patch-lines.ts';
-import { gitPaths, headerPath, samePath } from './patch-paths.ts';
+import { gitPaths, headerPath, mayMean, NOTHING, samePath } from './patch-paths.ts';
 
 /** What a patch does to one file. Texts are bytes, one character each, so that any file can be patched exactly. */
 export interface FilePatch {
@@ -60,6 +60,8 @@ interface Header {
   newMode: number | undefined;
   isNew: boolean;
   isDeleted: boolean;
+  /** Words of git's lines that were there. */
+  readonly words: Set<string>;
 }
 
 function parseFile(patch: PatchLines): FilePatch {
@@ -86,12 +88,13 @@ function parseHeader(patch: PatchLines): Header {
     newMode: undefined,
     isNew: false,
     isDeleted: false,
+    words: new Set(),
   };
   for (let isFirst = true; patch.at < patch.lines.length; isFirst = false) {
     const line = patch.lines[patch.at] ?? '';
     if (line.startsWith('--- ') && patch.lines[patch.at + 1]?.startsWith('+++ ') === true) {
-      header.oldPath = headerPath(line.slice(4));
-      header.newPath = headerPath((patch.lines[patch.at + 1] ?? '').slice(4));
+      header.oldPath = nameIn(patch, line.slice(4));
+      header.newPath = nameIn(patch, (patch.lines[patch.at + 1] ?? '').slice(4));
       patch.at += 2;
       return header;
     }
@@ -113,12 +116,21 @@ function takeExtended(header: Header, line: string, patch: PatchLines): boolean 
   if (/^(?:GIT binary patch|Binary files .* differ)$/.test(line))
     throw malformed(patch, 'Binary files cannot be patched.');
   if (/^copy (?:from|to) /.test(line)) throw malformed(patch, 'Copies are not supported: write the new file out.');
+  if (word === undefined) return false;
+  if (header.words.has(word)) throw malformed(patch, `It says "${word}" twice of one file.`);
+  header.words.add(word);
   if (word === 'new file mode' || word === 'new mode') header.newMode = modeOf(value, patch);
   if (word === 'new file mode') header.isNew = true;
   if (word === 'deleted file mode') header.isDeleted = true;
-  if (word === 'rename from') header.renameFrom = headerPath(value);
-  if (word === 'rename to') header.renameTo = headerPath(value);
-  return word !== undefined;
+  if (word === 'rename from') header.renameFrom = nameIn(patch, value);
+  if (word === 'rename to') header.renameTo = nameIn(patch, value);
+  return true;
+}
+
+function nameIn(patch: PatchLines, written: string): string {
+  const name = headerPath(written);
+  if (name === undefined) throw malformed(patch, 'The name of the file cannot be read.');
+  return name;
 }
 
 function modeOf(text: string, patch: PatchLines): number {
@@ -126,15 +138,22 @@ function modeOf(text: string, patch: PatchLines): number {
   throw malformed(patch, 'Only regular files can be patched (100644 and 100755), no links and no submodules.');
 }
 
-const NOTHING = '/dev/null';
+type Files = Pick<FilePatch, 'action' | 'from' | 'to'>;
 
-function filesOf(header: Header, patch: PatchLines, line: number): Pick<FilePatch, 'action' | 'from' | 'to'> {
+function filesOf(header: Header, patch: PatchLines, line: number): Files {
+  const at = { ...patch, at: line - 1 };
+  const files = namedFiles(header, at);
+  const contradiction = whyContradictory(header, files);
+  if (contradiction !== undefined) throw malformed(at, `Its lines contradict one another: ${contradiction}.`);
+  return files;
+}
+
+function namedFiles(header: Header, at: PatchLines): Files {
   const { renameFrom, renameTo, git } = header;
   if (renameFrom !== undefined && renameTo !== undefined) return { action: 'rename', from: renameFrom, to: renameTo };
   const from = header.oldPath ?? (header.isNew ? NOTHING : git?.from);
   const to = header.newPath ?? (header.isDeleted ? NOTHING : git?.to);
   const isGit = git !== undefined;
-  const at = { ...patch, at: line - 1 };
   if (from === undefined || to === undefined) throw malformed(at, 'The names of the file cannot be read.');
   if (from === NOTHING && to === NOTHING) throw malformed(at, 'The file has no name.');
   if (from === NOTHING) return { action: 'create', from: undefined, to: samePath(to, to, isGit) };
@@ -142,4 +161,26 @@ function filesOf(header: Header, patch: PatchLines, line: number): Pick<FilePatc
   const path = samePath(from, to, isGit);
   if (path === undefined) throw malformed(at, 'The two names differ, and it is no rename; write a/name and b/name.');
   return { action: 'modify', from: path, to: path };
+}
+
+/**
+ * SECURITY: T-08 — an approver is shown the patch as it is written: lines that name another file, or say that another thing
+ * becomes of it, would be shown and not be done.
+ */
+function whyContradictory(header: Header, { action, from, to }: Files): string | undefined {
+  const { words, git, oldPath, newPath } = header;
+  if (words.has('rename from') !== words.has('rename to')) return 'a rename needs both names';
+  if (header.isNew && action !== 'create') return 'it says that the file is new';
+  if (header.isDeleted && action !== 'delete') return 'it says that the file is deleted';
+  if (words.has('new mode') && action !== 'modify' && action !== 'rename') return 'the mode of no old file changes';
+  if (words.has('old mode') && !words.has('new mode')) return 'an old mode needs a new one';
+  const said: readonly (readonly [string | undefined, string | undefined])[] = [
+    [oldPath, from],
+    [newPath, to],
+    // Of a file that is made or deleted git names both sides alike.
+    [git?.from, from ?? to],
+    [git?.to, to ?? from],
+  ];
+  const other = said.find(([written, meant]) => written !== undefined && !mayMean(written, meant));
+  return other === undefined ? undefined : 'it names more than one file';
 }

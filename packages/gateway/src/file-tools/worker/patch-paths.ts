@@ -1,19 +1,40 @@
-/** Bytes, one character each, to text; git quotes what is not plain. */
-export function headerPath(written: string): string {
-  const quoted = /^"((?:[^"\\]|\\.)*)"/.exec(written)?.[1];
+/** How a diff names the side of a file that is not there. */
+export const NOTHING = '/dev/null';
+
+/** Bytes, one character each, to text; git quotes what is not plain. Undefined for what would have to be guessed. */
+export function headerPath(written: string): string | undefined {
+  const [whole, quoted] = /^"((?:[^"\\]|\\.)*)"(?=\r?$|\t)/.exec(written) ?? [];
+  if (whole === undefined && written.startsWith('"')) return undefined;
   // diff puts a date behind a tab, and some programs a carriage return.
   const bytes = quoted === undefined ? written.replace(/\t.*$/, '').replace(/\r$/, '') : unquote(quoted);
-  return Buffer.from(bytes, 'latin1').toString('utf8');
+  return bytes === undefined ? undefined : asText(bytes);
+}
+
+/** SECURITY: T-08 — a name that is not UTF-8 would become the name of another file. */
+function asText(bytes: string): string | undefined {
+  const text = Buffer.from(bytes, 'latin1').toString('utf8');
+  return Buffer.from(text, 'utf8').toString('latin1') === bytes ? text : undefined;
 }
 
 /** `a/x b/x`: names with blanks are found because both are the same. */
 export function gitPaths(written: string): { readonly from: string; readonly to: string } | undefined {
   const quoted = /^("(?:[^"\\]|\\.)*"|\S+) ("(?:[^"\\]|\\.)*"|\S+)$/.exec(written);
-  if (quoted !== null) return { from: headerPath(quoted[1] ?? ''), to: headerPath(quoted[2] ?? '') };
+  if (quoted !== null) return bothOf(quoted[1] ?? '', quoted[2] ?? '');
   const half = (written.length - 1) / 2;
   const [from, to] = [written.slice(0, half), written.slice(half + 1)];
   if (written[half] !== ' ' || from.slice(1) !== to.slice(1)) return undefined;
-  return { from: headerPath(from), to: headerPath(to) };
+  return bothOf(from, to);
+}
+
+function bothOf(old: string, next: string): ReturnType<typeof gitPaths> {
+  const [from, to] = [headerPath(old), headerPath(next)];
+  return from === undefined || to === undefined ? undefined : { from, to };
+}
+
+/** Whether a name as it is written, with or without a directory before it, is this path; undefined: nothing. */
+export function mayMean(written: string, path: string | undefined): boolean {
+  if (written === NOTHING) return path === undefined;
+  return path !== undefined && (written === path || below(written) === path);
 }
 
 /** The one name that both mean: the same, or the same below `a/` and `b/` or two other directories. */
@@ -45,8 +66,9 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\',
 };
 
-function unquote(text: string): string {
-  return text.replace(/\\([0-7]{3}|.)/g, (_, escaped: string) =>
-    escaped.length === 3 ? String.fromCharCode(Number.parseInt(escaped, 8) & 0xff) : (ESCAPES[escaped] ?? escaped),
+function unquote(text: string): string | undefined {
+  if (text.replace(/\\(?:[0-3][0-7]{2}|[abtnvfr"\\])/g, '').includes('\\')) return undefined;
+  return text.replace(/\\([0-3][0-7]{2}|.)/g, (_, escaped: string) =>
+    escaped.length === 3 ? String.fromCharCode(Number.parseInt(escaped, 8)) : (ESCAPES[escaped] ?? ''),
   );
 }
