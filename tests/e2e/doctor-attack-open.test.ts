@@ -37,7 +37,10 @@ test('SECURITY: T-20 — in a box without the attacker no row says that anything
   const targets = { outsideFile: '/x', userHome: '/x', palyraHome: '/x', port: 1, hostPid: 1, processes: 600 };
   for (const attack of PROGRAMMED_ATTACKS) {
     const row = judgeAttempt(attack, await makeAttempt(run, attack.words(targets)));
-    expect(row, `row ${attack.id}`).toMatchObject({ status: 'open', observed: expect.stringContaining('could not be tried') });
+    expect(row, `row ${attack.id}`).toMatchObject({
+      status: 'open',
+      observed: expect.stringContaining('could not be tried'),
+    });
   }
   for (const row of [await tryPersistence(run, workspace), await tryMetadata(run)])
     expect(row).toMatchObject({ status: 'open', observed: expect.stringContaining('could not be tried') });

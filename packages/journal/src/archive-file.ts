@@ -73,7 +73,7 @@ async function* joined(lines: AsyncIterable<string>): AsyncGenerator<string> {
   yield piece;
 }
 
-function readArchive(path: string): AsyncIterable<string> {
+export function readArchive(path: string): AsyncIterable<string> {
   return createReadStream(path, { encoding: 'utf8' }) as AsyncIterable<string>;
 }
 

@@ -1,4 +1,4 @@
-import { archivePath, digestOfArchive } from './archive-file.ts';
+import { archivePath, digestOfArchive, readArchive } from './archive-file.ts';
 import { eraseBodyFile } from './bodies/erase-file.ts';
 import { DAEMON } from './create-log.ts';
 import { hexOf } from './format/bytes.ts';
@@ -7,6 +7,7 @@ import type { EntryData } from './format/entry-kinds.ts';
 import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
 import { checkpointOf, logOf, type SegmentDeps, segmentsOf } from './segments.ts';
+import { whyUnsound } from './sound-archive.ts';
 import { idOf, within } from './store/entry-id.ts';
 import { type LogRow, ONLY_RARE, type SegmentRow } from './store/journal-schema.ts';
 import { keysDigest } from './verify/keys-digest.ts';
@@ -85,11 +86,34 @@ async function isOld({ next }: SegmentRow, log: LogRow, deps: SegmentDeps & Prun
   return newest !== undefined && newest.at <= deps.clock.now() - deps.olderThanMs;
 }
 
-async function requireArchive({ first, next, archive }: SegmentRow, log: LogRow, deps: PruneOptions): Promise<void> {
-  const digest = await digestOfArchive(archivePath(deps.directory, { origin: log.origin, first, next }));
-  if (digest === archive) return;
-  const what = digest === undefined ? 'is not there' : 'is not the one that was written';
-  throw new JournalError('journal.cannot_prune', `The archive of entries ${first} to ${next - 1} ${what}.`, {
+async function requireArchive(segment: SegmentRow, log: LogRow, deps: SegmentDeps & PruneOptions): Promise<void> {
+  const { first, next } = segment;
+  const path = archivePath(deps.directory, { origin: log.origin, first, next });
+  const digest = await digestOfArchive(path);
+  if (digest === undefined) throw cannotPrune(segment, 'is not there');
+  // SECURITY: T-31 — the table of segments is signed by nobody: what it alone says would have entries deleted for any file.
+  if (digest !== segment.archive || digest !== (await archiveSaid(segment, log, deps)))
+    throw cannotPrune(segment, 'is not the one that was written');
+  const why = await whyUnsound(() => readArchive(path), next, { ...deps, log });
+  if (why !== undefined) throw cannotPrune(segment, `is none: ${why}`);
+}
+
+/** The digest that the log itself has of it. */
+async function archiveSaid({ first, next }: SegmentRow, log: LogRow, { database }: SegmentDeps) {
+  const rows = await database.read
+    .selectFrom('journal_entries')
+    .select('data')
+    .where('kind', '=', 'segment.archived')
+    .where(ONLY_RARE)
+    .where(within(log.number, next))
+    .orderBy('id', 'desc')
+    .execute();
+  const said = rows.map(({ data }) => JSON.parse(data) as EntryData<'segment.archived'>);
+  return said.find((each) => each.first === first && each.next === next)?.file;
+}
+
+function cannotPrune({ first, next }: SegmentRow, what: string): JournalError {
+  return new JournalError('journal.cannot_prune', `The archive of entries ${first} to ${next - 1} ${what}.`, {
     fix: 'Put it back from a copy; nothing was pruned.',
   });
 }

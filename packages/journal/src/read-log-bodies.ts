@@ -2,7 +2,7 @@ import type { ReadQueries } from '@palyra/storage';
 import { openBodyFiles, type StoredBodyRow } from './bodies/read-body.ts';
 import { JournalError } from './journal-error.ts';
 import { createErasureReader, type ErasedRow, type ErasureDeps } from './read-erasures.ts';
-import type { JournalSchema } from './store/journal-schema.ts';
+import type { BodyRow, JournalSchema } from './store/journal-schema.ts';
 import type { SourceBody } from './verify/log-source.ts';
 
 export interface BodyReader {
@@ -19,7 +19,7 @@ interface Asked {
   reject(thrown: unknown): void;
 }
 
-type Row = StoredBodyRow & ErasedRow;
+type Row = StoredBodyRow & ErasedRow & Pick<BodyRow, 'log' | 'seq'>;
 
 export interface BodyReaderDeps extends ErasureDeps {
   readonly directory: string | undefined;
@@ -27,7 +27,7 @@ export interface BodyReaderDeps extends ErasureDeps {
 
 /** Bodies that are asked for together are read with one query. */
 export function createBodyReader({ directory, ...deps }: BodyReaderDeps): BodyReader {
-  const { read } = deps;
+  const { read, log } = deps;
   const files = openBodyFiles(directory);
   const erasures = createErasureReader(deps);
   let asked: Asked[] = [];
@@ -35,12 +35,12 @@ export function createBodyReader({ directory, ...deps }: BodyReaderDeps): BodyRe
 
   const readLarge = (row: Row): Promise<SourceBody> => {
     const mine = large.then(async () => {
-      const found = row.place === 'file' ? await fromFile(row, (of) => files.read(of)) : undefined;
+      const found = row.place === 'file' ? await fromFile(row, log, (of) => files.read(of)) : undefined;
       if (found?.kind === 'present') return found;
       // Once more: it may have been erased since its row was read.
       const whole = await wholeRow(read, row.commitment);
       if (whole?.place === 'erased') return erasedBody(whole, await erasures.bodiesFor([whole]));
-      return found ?? (whole === undefined ? ({ kind: 'missing' } as const) : fromRow(whole));
+      return found ?? (whole === undefined ? ({ kind: 'missing' } as const) : fromRow(whole, log));
     });
     large = mine.catch(() => undefined);
     return mine;
@@ -59,7 +59,7 @@ export function createBodyReader({ directory, ...deps }: BodyReaderDeps): BodyRe
         const row = rows.get(commitment);
         if (row === undefined) resolve({ kind: 'missing' });
         else if (row.place === 'erased') resolve(erasedBody(row, erased));
-        else resolve(isSmall(row) ? fromRow(row) : readLarge(row));
+        else resolve(isSmall(row) ? fromRow(row, log) : readLarge(row));
       }
     } catch (thrown) {
       for (const { reject } of batch) reject(thrown);
@@ -86,16 +86,22 @@ function erasedBody({ commitment }: Row, erased: ReadonlyMap<string, SourceBody>
 }
 
 /** As it is in the table; whether it is what was committed to is not for the reader to say. */
-function fromRow({ salt, body, bytes, total_bytes }: Row): SourceBody {
-  if (salt === null || body === null) return { kind: 'missing' };
+function fromRow(row: Row, log: number): SourceBody {
+  const { salt, body, bytes, place } = row;
+  // SECURITY: T-31 — whoever asks for a body looks where it is said to be, and would not find it in another place.
+  if (place !== 'row' || salt === null || body === null) return { kind: 'missing' };
   if (body.length !== bytes) return { kind: 'unreadable', why: 'it has another length than is kept beside it' };
-  return { kind: 'present', salt, bytes: body, totalBytes: total_bytes };
+  return present(row, log, body);
 }
 
-async function fromFile(row: Row, readFile: (row: Row) => Promise<Uint8Array>): Promise<SourceBody> {
+function present(row: Row, log: number, bytes: Uint8Array): SourceBody {
+  const entry = row.log === log ? row.seq : -1;
+  return { kind: 'present', salt: row.salt ?? new Uint8Array(), bytes, totalBytes: row.total_bytes, entry };
+}
+
+async function fromFile(row: Row, log: number, readFile: (row: Row) => Promise<Uint8Array>): Promise<SourceBody> {
   try {
-    const bytes = await readFile(row);
-    return { kind: 'present', salt: row.salt ?? new Uint8Array(), bytes, totalBytes: row.total_bytes };
+    return present(row, log, await readFile(row));
   } catch (error) {
     if (!(error instanceof JournalError) || error.code !== 'journal.body_corrupt') throw error;
     return error.cause === undefined ? { kind: 'unreadable', why: error.message } : { kind: 'missing' };
@@ -108,7 +114,7 @@ async function smallRows(
 ): Promise<ReadonlyMap<string, Row>> {
   const rows = await read
     .selectFrom('journal_bodies')
-    .select(['commitment', 'salt', 'place', 'bytes', 'total_bytes', 'erased_by', 'erased_in'])
+    .select(['commitment', 'log', 'seq', 'salt', 'place', 'bytes', 'total_bytes', 'erased_by', 'erased_in'])
     .select(({ eb }) => eb.case().when('bytes', '<=', SMALL_BYTES).then(eb.ref('body')).end().as('body'))
     .where('commitment', 'in', [...commitments])
     .execute();

@@ -48,7 +48,13 @@ export async function createDatabaseSource(
     rootKey,
     base,
     earlierKeys,
-    head: { size: extent.size, hash: extent.head, frontier: extent.frontier },
+    head: {
+      size: extent.size,
+      hash: extent.head,
+      frontier: extent.frontier,
+      sealed: extent.sealed,
+      pruned: extent.pruned,
+    },
     records: (from) =>
       readPages(read, {
         number,
@@ -84,7 +90,7 @@ export async function createDatabaseSource(
   };
 }
 
-interface Extent extends Pick<LogRow, 'size' | 'head' | 'frontier' | 'pruned'> {
+interface Extent extends Pick<LogRow, 'size' | 'head' | 'frontier' | 'sealed' | 'pruned'> {
   /** Up to where records are read: a writer may go on meanwhile. */
   readonly end: number;
   /** How many entries are of no log at all, of the newest: they would be after its last. */
@@ -99,6 +105,7 @@ async function extentOf(read: ReadQueries<JournalSchema>, log: LogRow): Promise<
       'size',
       'head',
       'frontier',
+      'sealed',
       'pruned',
       selectFrom('journal_entries')
         .select(({ fn: of }) => of.max('id').as('id'))
@@ -122,12 +129,12 @@ async function extentOf(read: ReadQueries<JournalSchema>, log: LogRow): Promise<
     .where('number', '=', log.number)
     .executeTakeFirst();
   if (row === undefined) return { ...log, end: 0, stray: 0 };
-  const { size, head, frontier, pruned } = row;
+  const { size, head, frontier, sealed, pruned } = row;
   const numberAt = (id: number | null) => (id === null ? undefined : numberIn(log.number, id));
   const end = Math.max((numberAt(row.last) ?? -1) + 1, numberAt(row.newest) ?? 0);
   // SECURITY: T-31 — an entry whose number is of no log would be read by nobody, and found by whoever looks for its call.
   const stray = row.later === null ? Number(row.after ?? 0) + Number(row.before ?? 0) : 0;
-  return { size, head, frontier, pruned, end, stray };
+  return { size, head, frontier, sealed, pruned, end, stray };
 }
 
 interface Where {

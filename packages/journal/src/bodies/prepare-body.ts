@@ -38,7 +38,8 @@ export interface BodyPreparer {
 }
 
 const INLINE_BYTES = 64 * 1024;
-const MAX_BYTES = 16 * 1024 * 1024;
+/** Unless somebody says otherwise. */
+export const MAX_BYTES: number = 16 * 1024 * 1024;
 /** Smaller writes would cost more than the bytes themselves. */
 const WRITE_BYTES = 64 * 1024;
 

@@ -5,6 +5,7 @@ import { concat } from '../format/bytes.ts';
 import { SALT_BYTES } from '../format/commitment.ts';
 import { JournalError } from '../journal-error.ts';
 import { bodyPath, errnoOf } from './body-directory.ts';
+import { MAX_BYTES } from './prepare-body.ts';
 
 /** What the table says about one body; none of it is believed. */
 export interface StoredBodyRow {
@@ -45,12 +46,18 @@ export function openBodyFiles(directory: string | undefined): BodyFiles {
   return {
     stream,
     async read(row) {
+      // SECURITY: T-31 — all of it would be in memory before anybody knew that it is not the body.
+      if (row.bytes > MAX_BYTES) await toTheEnd(stream(row));
       const pieces: Uint8Array[] = [];
       for await (const piece of stream(row)) pieces.push(piece);
       const [only] = pieces;
       return pieces.length === 1 && only !== undefined ? only : concat(...pieces);
     },
   };
+}
+
+async function toTheEnd(pieces: AsyncIterator<Uint8Array>): Promise<void> {
+  while (!(await pieces.next()).done);
 }
 
 function* fromRow({ place, body, bytes }: StoredBodyRow): Generator<Uint8Array> {

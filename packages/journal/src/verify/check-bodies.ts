@@ -4,7 +4,8 @@ import { commitmentOf, SALT_BYTES } from '../format/commitment.ts';
 import type { Sha256 } from '../format/crypto.ts';
 import type { TypedEntry } from '../format/entry.ts';
 import { ENTRY_KINDS, type EntryKind } from '../format/entry-kinds.ts';
-import type { Erasures } from './check-erasures.ts';
+import { type Erasures, typed } from './check-erasures.ts';
+import { entriesBetween } from './find-records.ts';
 import type { LogSource, SourceBody } from './log-source.ts';
 import type { Finding, FindingCode } from './report.ts';
 
@@ -28,7 +29,7 @@ export interface NamedBody {
 }
 
 interface BodyCheckDeps {
-  readonly source: Pick<LogSource, 'body'>;
+  readonly source: Pick<LogSource, 'body' | 'records'>;
   readonly erasures: Pick<Erasures, 'claim'>;
   readonly sha256: Sha256;
 }
@@ -67,10 +68,22 @@ export function createBodyChecks({ source, erasures, sha256 }: BodyCheckDeps): B
         return broken('body_swapped', seq, `is not the one that was committed to: ${found.why}`);
     }
   };
+  const isKeptRight = async (found: SourceBody, { commitment }: NamedBody, seq: number): Promise<boolean> => {
+    if (found.kind !== 'present' || found.entry === undefined || found.entry === seq) return true;
+    for await (const { entry } of entriesBetween(source, found.entry, found.entry + 1)) {
+      const read = typed({ entry });
+      return read !== undefined && bodiesIn(read).some((named) => named.commitment === commitment);
+    }
+    return false;
+  };
   return {
     counts,
     async read(named, seq) {
-      return look((await source.body?.(named.commitment)) ?? { kind: 'left out' }, named, seq);
+      const found = (await source.body?.(named.commitment)) ?? { kind: 'left out' };
+      const looked = look(found, named, seq);
+      // SECURITY: T-31 — it would be pruned with another entry than its own, or never.
+      if (looked.kind !== 'sound' || (await isKeptRight(found, named, seq))) return looked;
+      return broken('index_edited', seq, 'is kept with another entry than its own');
     },
     remarks: () => unprovenErasures(unproven),
   };

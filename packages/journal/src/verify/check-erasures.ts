@@ -65,7 +65,7 @@ async function isStatedAt(seq: number, commitment: string, source: Pick<LogSourc
   return false;
 }
 
-export function typed({ entry }: EntryRecord): ReturnType<typeof readEntry> | undefined {
+export function typed({ entry }: Pick<EntryRecord, 'entry'>): ReturnType<typeof readEntry> | undefined {
   try {
     return readEntry(entry);
   } catch (error) {

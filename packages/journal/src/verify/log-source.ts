@@ -44,6 +44,10 @@ export interface StoredHead {
   readonly hash: Uint8Array;
   /** As `encodeFrontier` writes it. */
   readonly frontier: Uint8Array;
+  /** The size of the newest checkpoint. */
+  readonly sealed: number;
+  /** Where the records begin. */
+  readonly pruned: number;
 }
 
 export interface StoredSubtrees {
@@ -80,6 +84,8 @@ export type SourceBody =
       readonly bytes: Uint8Array;
       /** How many bytes the store says there were before the body was cut, where it says that. */
       readonly totalBytes?: number;
+      /** The entry that the store keeps it with, where it says that; -1: one of another log. */
+      readonly entry?: number;
     }
   /** The store says so; the verifier looks for the entry that says the same. */
   | { readonly kind: 'erased'; readonly erasedBy: number | undefined }

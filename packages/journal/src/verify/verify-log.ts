@@ -96,7 +96,7 @@ function unsigned(signed: number, size: number): Finding {
   return { code: 'tail_unsigned', seq: signed, why: `No checkpoint covers the entries ${signed} to ${size - 1}.` };
 }
 
-function checkHead({ head }: LogSource, { chain, counts, isContinued }: Walk): Finding | undefined {
+function checkHead({ head, base }: LogSource, { chain, counts, isContinued }: Walk): Finding | undefined {
   const { entries, checkpoints } = counts();
   // The checkpoint of the size where the last verification ended is the first record, unless the log ends before it.
   if (isContinued && entries + checkpoints === 0) {
@@ -107,8 +107,14 @@ function checkHead({ head }: LogSource, { chain, counts, isContinued }: Walk): F
   if (head.size > chain.size) {
     return missing(chain.size, `The log is kept as one of ${head.size} entries, and entry ${chain.size} is not there.`);
   }
+  // SECURITY: T-31 — what is said to be before the beginning is believed without an entry: a body could be erased there.
+  if (head.pruned !== base.frontier.size) {
+    const why = `The log is kept as one that begins at entry ${head.pruned}, and it begins at ${base.frontier.size}.`;
+    return { code: 'head_edited', why };
+  }
   const isSame =
     head.size === chain.size &&
+    head.sealed === chain.size &&
     equalBytes(head.hash, chain.previous) &&
     equalBytes(head.frontier, encodeFrontier(chain.frontier));
   if (isSame) return undefined;

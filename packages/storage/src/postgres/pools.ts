@@ -90,5 +90,7 @@ function getTypeParser(oid: number, format?: 'text' | 'binary'): (value: string)
 function parseInteger(text: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value)) return value;
-  throw new StorageError('storage.invalid_statement', 'A query returned an integer beyond 2^53 - 1.');
+  throw new StorageError('storage.corrupt', 'The database holds an integer beyond 2^53 - 1, which nobody stored.', {
+    fix: 'Restore it from a backup.',
+  });
 }

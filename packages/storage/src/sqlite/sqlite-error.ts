@@ -56,12 +56,23 @@ const FAULTS: ReadonlyMap<number, SqliteFault> = new Map([
 /** Turns what `node:sqlite` throws into our codes. SQLite's own text names tables and columns. */
 export function sqliteFault(error: unknown): StorageError {
   if (error instanceof StorageError) return error;
+  if (isBeyondNumbers(error)) {
+    return new StorageError('storage.corrupt', 'The database holds an integer beyond 2^53 - 1, which nobody stored.', {
+      cause: error,
+      fix: 'Restore it from a backup.',
+    });
+  }
   const errcode = sqliteCode(error);
   if (errcode === undefined)
     return new StorageError('storage.invalid_statement', 'A query could not be run.', { cause: error });
   const { code, sentence, fix } = faultOf(errcode);
   const detail = error instanceof Error ? ` (${error.message})` : '';
   return new StorageError(code, `${sentence}${detail}`, fix === undefined ? { cause: error } : { cause: error, fix });
+}
+
+/** Parameters that large are refused, so somebody else wrote it: the statement is not what is wrong. */
+function isBeyondNumbers(error: unknown): boolean {
+  return error instanceof RangeError && 'code' in error && error.code === 'ERR_OUT_OF_RANGE';
 }
 
 function faultOf(errcode: number): SqliteFault {
