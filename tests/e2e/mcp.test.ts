@@ -6,15 +6,15 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { ApprovalService, RunService, WorkspaceService } from '@palyra/api';
 import { expect, test } from 'vitest';
 import { OWN_TOOLS } from '../../packages/agents/src/tool-table.ts';
-import { PALYRA } from '../hooked-agent.ts';
+import { PALYRA, run } from '../hooked-agent.ts';
 import { type PalyradProcess, startPalyrad } from '../palyrad-process.ts';
 
 /** Of a machine that has other things to do. */
 const PATIENT = { timeout: 30_000 };
 
-async function connectTo(palyrad: PalyradProcess, workspace: string): Promise<Client> {
+async function connectTo(palyrad: PalyradProcess, workspace: string, patience = '1s'): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' });
-  const args = ['mcp', 'serve', '--home', palyrad.home.root, '--workspace', workspace, '--patience', '1s'];
+  const args = ['mcp', 'serve', '--home', palyrad.home.root, '--workspace', workspace, '--patience', patience];
   await client.connect(new StdioClientTransport({ command: PALYRA, args, stderr: 'inherit' }));
   return client;
 }
@@ -87,4 +87,39 @@ test('the catalogue, a call, a refusal, a question with progress, what is pendin
   await noQuestion();
   const runs = palyrad.client(RunService, 'operator');
   await expect.poll(async () => (await runs.listRuns({ openOnly: true })).runs.length, PATIENT).toBe(0);
+}, 120_000);
+
+test('what a human says while the model waits reaches it: the file once it is approved, the reason when it is not', async () => {
+  await using palyrad = await startPalyrad();
+  const workspace = join(palyrad.root, 'work');
+  await mkdir(workspace);
+  await writeFile(join(workspace, '.env'), 'TOKEN=1\n');
+  await palyrad.client(WorkspaceService, 'operator').addWorkspace({ path: workspace });
+  // Over before anybody is asked, as where a command asks when it has run for a while.
+  const client = await connectTo(palyrad, workspace, '0s');
+  /** Answered after the client's patience, as `palyra` is by a person. */
+  const answered = async (...answer: readonly string[]) => {
+    const asked = await client.callTool({ name: 'palyra_fs_read', arguments: { path: '.env' } });
+    const { id } = (asked.structuredContent as { readonly pending: { readonly id: string } }).pending;
+    const [verb = '', ...options] = answer;
+    expect(await run([PALYRA, verb, id.slice(-6), '--home', palyrad.home.root, ...options])).toMatchObject({ code: 0 });
+    for (;;) {
+      const told = await client.callTool({ name: 'palyra_await', arguments: { pending: id } });
+      if (!('pending' in (told.structuredContent ?? {}))) return told;
+    }
+  };
+  expect(await answered('approve', '--yes', '--scope', 'once')).toMatchObject({
+    isError: false,
+    content: [{ text: expect.stringContaining('TOKEN=1') }],
+    structuredContent: {
+      outcome: { kind: 'completed' },
+      attestation: { coverage: 'mcp_only' },
+    },
+  });
+  expect(await answered('deny', '--reason', 'Not this one.')).toMatchObject({
+    isError: true,
+    content: [{ text: expect.stringContaining('Not this one.') }],
+    structuredContent: { outcome: { kind: 'refused' } },
+  });
+  await client.close();
 }, 120_000);

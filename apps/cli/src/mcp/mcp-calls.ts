@@ -106,8 +106,8 @@ export function openMcpCalls({ tools, startRun, patienceMs }: McpCallsDeps): Mcp
     const late = sleep(patienceMs, 'late' as const, { signal: over.signal }).catch(() => 'late' as const);
     try {
       let first = await Promise.race([underWay.ended, late]);
-      // Only a human is not waited for: what runs has its own limit.
-      if (first === 'late' && underWay.approvalId === undefined) first = await underWay.ended;
+      // Only a human is not waited for, whenever one is asked: what runs has its own limit.
+      if (first === 'late') first = await Promise.race([underWay.ended, underWay.asked.then(() => 'late' as const)]);
       return first === 'late' ? keepPending(underWay) : toldOf(first);
     } finally {
       over.abort();
