@@ -207,3 +207,17 @@ test(
   },
   PATIENT,
 );
+
+test.each(['SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const)(
+  '%s to palyra is the agent’s, which ends as it likes',
+  async (name) => {
+    const script = `trap 'echo caught; exit 9' ${name.slice(3)}; echo ready; while :; do sleep 0.05; done`;
+    const { child, ended } = here.start(['wrap', '--', 'sh', '-c', script]);
+    await new Promise((resolve) => child.stdout?.once('data', resolve));
+    child.kill(name);
+    const { exit, out, err } = await ended;
+    expect({ exit, out, err }).toMatchObject({ exit: 9, out: 'ready\ncaught\n' });
+    expect(err).toContain('journal    verified');
+  },
+  PATIENT,
+);
