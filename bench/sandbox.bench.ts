@@ -68,6 +68,8 @@ export default defineBenchmark<SandboxContext>({
     runtimeLibrary('srt-lib'),
     runtimeCommand('srt-cli'),
     codexCommand('codex-cli'),
+    cancel('cancel-b', 'B'),
+    cancel('cancel-c', 'C'),
     loopBlock('loop-block', 'tier-c'),
     loopBlock('loop-block-spawn', 'spawn'),
     loopBlock('loop-block-idle', 'nothing'),
@@ -102,6 +104,34 @@ function tier(name: string, which: SandboxProfile['tier']): Contender<SandboxCon
     prepare({ sandbox, workspace }) {
       const profile = profileOf(which, workspace);
       return { operation: async () => succeeded(await sandbox.run({ argv: [COMMAND] }, profile)) };
+    },
+  };
+}
+
+/** What does not want to end, in three sessions, and says so when all of it is there. */
+const STUBBORN = 'trap "" TERM INT HUP; setsid sh -c "setsid sleep 600 & sleep 600" & echo there; wait; sleep 600';
+
+/** From the word that it shall end until all of it is dead and the result is there. */
+function cancel(name: string, which: SandboxProfile['tier']): Contender<SandboxContext> {
+  return {
+    name,
+    prepare({ sandbox, workspace }) {
+      const profile = profileOf(which, workspace);
+      return {
+        sample: 'result',
+        async operation() {
+          const stop = new AbortController();
+          let asked = 0;
+          const onOutput = () => {
+            asked = performance.now();
+            stop.abort();
+          };
+          const options = { signal: stop.signal, onOutput };
+          const { kind } = await sandbox.run({ argv: ['/bin/sh', '-c', STUBBORN] }, profile, options);
+          if (kind !== 'cancelled' || asked === 0) throw new Error(`It was not cancelled: ${kind}.`);
+          return performance.now() - asked;
+        },
+      };
     },
   };
 }
