@@ -105,7 +105,7 @@ test('what a human says while the model waits reaches it: the file once it is ap
     expect(await run([PALYRA, verb, id.slice(-6), '--home', palyrad.home.root, ...options])).toMatchObject({ code: 0 });
     for (;;) {
       const told = await client.callTool({ name: 'palyra_await', arguments: { pending: id } });
-      if (!('pending' in (told.structuredContent ?? {}))) return told;
+      if ((told.structuredContent as { readonly pending?: unknown } | undefined)?.pending === undefined) return told;
     }
   };
   expect(await answered('approve', '--yes', '--scope', 'once')).toMatchObject({

@@ -83,8 +83,17 @@ async function putAway({ sandbox: { about } }: Opened): Promise<void> {
 
 /** Zombies too: they are what a launcher that does not reap leaves. */
 function descendantsOf(pid: number): readonly string[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
-  return children.flatMap((child) => [child, ...descendantsOf(Number(child))]);
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(Number(child))]);
+}
+
+function childrenOf(pid: number): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
+  } catch (error) {
+    // It went after its parent was read: whoever was its child is the launcher's at the next look.
+    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ESRCH')) return [];
+    throw error;
+  }
 }
 
 /** A job's directory is named for the launcher that made it. */

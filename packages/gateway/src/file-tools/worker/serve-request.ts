@@ -3,7 +3,7 @@ import type { ChangePlan } from './change-plan.ts';
 import { describePlan } from './describe-plan.ts';
 import { FileFailure } from './file-failure.ts';
 import { listDirectory } from './list-directory.ts';
-import { locateFiles, protectedAmong, type Touched } from './locate-files.ts';
+import { closePlaces, locateFiles, locateUnmoved, protectedAmong, type Touched } from './locate-files.ts';
 import { type Conversation, performChange } from './perform-change.ts';
 import { createProtectedPaths, type ProtectedPaths, type ProtectedPattern } from './protected-paths.ts';
 import type { FileToolName, InspectOutput, WorkerRequest } from './protocol.ts';
@@ -12,7 +12,7 @@ import { searchFiles } from './search-files.ts';
 import { settleChanges } from './settle-changes.ts';
 import type { ListInput, PatchInput, ReadInput, SearchInput, WriteInput } from './tool-shapes.ts';
 import { type Blobs, planUndo, touchedByUndo } from './undo-changes.ts';
-import { closePlace, type Place, type Root } from './walk-path.ts';
+import type { Place, Root } from './walk-path.ts';
 import type { Workplace } from './workplace.ts';
 import { planWrite, touchedByWrite } from './write-file.ts';
 
@@ -37,7 +37,7 @@ export function serveRequest(request: WorkerRequest, service: Service): void {
       return;
     case 'undo':
       if (act.temporary !== undefined) settleChanges(workplace, act.changes, act.temporary);
-      change(workplace, touchedByUndo(act), {
+      change(workplace, locateUnmoved(workplace, touchedByUndo(act)), {
         request,
         service,
         plan: (places) => planUndo(workplace, act, { places, blobs: service.blobs }),
@@ -79,32 +79,31 @@ function runTool(
       conversation.say({ kind: 'done', output: searchFiles(workplace, input as SearchInput) });
       return;
     case 'palyra.fs.write':
-      change(workplace, touchedBy(tool, input), {
+      change(workplace, locateFiles(workplace, touchedBy(tool, input)), {
         ...serving,
         plan: (places) => planWrite(workplace, input as WriteInput, places),
       });
       return;
     case 'palyra.fs.apply_patch':
       refuseLongPatch(workplace, input as PatchInput);
-      change(workplace, touchedBy(tool, input), {
+      change(workplace, locateFiles(workplace, touchedBy(tool, input)), {
         ...serving,
         plan: (places) => planPatch(workplace, input as PatchInput, places),
       });
   }
 }
 
-/** The one way in which files change. */
-function change(
+/** The one way in which files change. It closes the places. */
+function change<Found extends Place | undefined>(
   workplace: Workplace,
-  touched: readonly Touched[],
-  { request, service, plan }: Serving & { plan(places: readonly Place[]): ChangePlan },
+  places: readonly Found[],
+  { request, service, plan }: Serving & { plan(places: readonly Found[]): ChangePlan },
 ): void {
-  const places = locateFiles(workplace, touched);
   try {
     const { conversation } = service;
     performChange(workplace, plan(places), { conversation, temporary: request.temporary });
   } finally {
-    for (const place of places) closePlace(workplace.root, place);
+    closePlaces(workplace, places);
   }
 }
 
@@ -121,7 +120,7 @@ function inspect(workplace: Workplace, tool: FileToolName, input: unknown): Insp
     const plan = isSecret ? undefined : dryRun(open, places, { tool, input });
     return { ...found, ...(plan === undefined ? { changes: null, present: null } : describePlan(open, plan, tool)) };
   } finally {
-    for (const place of places) closePlace(workplace.root, place);
+    closePlaces(workplace, places);
   }
 }
 

@@ -30,7 +30,7 @@ export function touchedByUndo({ changes }: UndoInput): readonly Touched[] {
 export function planUndo(
   workplace: Workplace,
   input: UndoInput,
-  { places, blobs }: { readonly places: readonly Place[]; readonly blobs: Blobs },
+  { places, blobs }: { readonly places: readonly (Place | undefined)[]; readonly blobs: Blobs },
 ): ChangePlan {
   const changes: PlannedChange[] = [];
   const read = createCurrentReader(workplace);
