@@ -54,10 +54,11 @@ test('nothing runs but what was decided, once, and for whom it was decided', asy
 async function runsOnce(): Promise<void> {
   const command = rewritten(await shell('echo once >> log; echo "$0 $#"; exit 3'));
   const [hook] = agent.hook;
-  expect(command).toBe(`${hook} exec --home ${agent.palyrad.home.root} --call ${idIn(command)}`);
+  const label = 'echo_once_log_echo_0_exit_3';
+  expect(command).toBe(`${hook} exec --for ${label} --home ${agent.palyrad.home.root} --call ${idIn(command)}`);
   // Its shell runs the one; `palyra exec --call` is there as before.
   const palyra = [process.execPath, '--conditions=palyra-source', PALYRA, 'exec'] as const;
-  const byPalyra = run([...palyra, '--home', agent.palyrad.home.root, '--call', idIn(command)]);
+  const byPalyra = run([...palyra, '--for', label, '--home', agent.palyrad.home.root, '--call', idIn(command)]);
   const all = await Promise.all([collect(command), collect(command), inShell(command), inShell(command), byPalyra]);
   expect(all.filter(({ stdout }) => stdout === '/bin/bash 0\n')).toMatchObject([{ code: 3 }]);
   expect(all.filter(({ code }) => code === 'gateway.call_not_found' || code === 248)).toHaveLength(4);

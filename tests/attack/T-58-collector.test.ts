@@ -138,7 +138,17 @@ test('somebody at the port who says nothing: one signal, and it is gone for all 
 test('SECURITY: T-03 — it takes an id, once, and nothing that would change the command', async () => {
   await using home = await homeFor(1);
   const [hook, exec, ...place] = collector(home.path);
-  const more = ['-- sh', 'sh', '--env A=b', `--call ${ID}`, '--listener 127.0.0.1:1', '--json', '--call'];
+  const more = [
+    '-- sh',
+    'sh',
+    '--env A=b',
+    `--call ${ID}`,
+    '--listener 127.0.0.1:1',
+    '--json',
+    '--call',
+    '--for',
+    '--for ls --for id',
+  ];
   for (const each of more) {
     expect(await run([hook, exec, ...place, ...each.split(' ')]), `with ${each}`).toMatchObject({
       code: 242,

@@ -118,7 +118,7 @@ describe('Codex with the hook that palyra install wrote', () => {
     expect(session.outputOf(0)).toContain(
       `Process exited with code 3\nOriginal token count: ${tokens(session.outputOf(0))}\nOutput:\nin ${inWorkspace('sub')}\nSeccomp:\t2\n`,
     );
-    expect(session.said).toContain(`${findHook()} exec --home ${house.palyrad.home.root} --call `);
+    expect(session.said).toMatch(new RegExp(`${findHook()} exec --for \\S+ --home ${house.palyrad.home.root} --call `));
     expect(isThere('sub/made')).toBe(true);
     expect(session.outputOf(1)).toContain('Success. Updated the following files:\nA a.txt');
     expect(session.outputOf(2)).toContain('"goal":null');

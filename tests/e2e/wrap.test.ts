@@ -94,7 +94,7 @@ describe('a wrapped agent', () => {
 
   test('has its commands run beside it, in a box of their own, without its login and its way to palyrad', () => {
     const [shell] = told;
-    expect(shell?.command).toMatch(/^\S+\/palyra-hook exec --listener 127\.0\.0\.1:3128 --call \S+$/);
+    expect(shell?.command).toMatch(/^\S+\/palyra-hook exec --for \S+ --listener 127\.0\.0\.1:3128 --call \S+$/);
     expect(shell).toMatchObject({ code: 3, stdout: `beside it\n${here.workspace}\n` });
   });
 

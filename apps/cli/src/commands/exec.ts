@@ -30,11 +30,19 @@ export const exec: CommandDefinition = {
     { flags: '--no-stdin', summary: 'It reads nothing' },
     { flags: '--no-tty', summary: 'Pipes, even at a terminal' },
     { flags: '--call <ID>', summary: 'Instead of a command: one that an agent’s hook was allowed' },
+    {
+      flags: '--for <WORDS>',
+      summary: 'With --call: what it is, for whoever reads the agent’s screen; changes nothing',
+    },
   ],
   ownExitsFrom: OWN_EXITS,
   async run(input, context) {
     const { call } = input.options;
     if (typeof call === 'string') return collectCommand(call, input, context);
+    // SECURITY: T-03 — alone it would look like a command.
+    if (input.options['for'] !== undefined) {
+      throw new CliError('cli.invalid_usage', '--for goes with --call.', { fix: 'Write palyra exec -- COMMAND.' });
+    }
     const command = commandOf(input, context);
     return withDaemon(context, 'agent', async (reached) => {
       const run = await startRunHere(reached, command.cwd, context);

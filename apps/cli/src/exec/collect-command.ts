@@ -7,8 +7,8 @@ import { writeOutput } from '../write-output.ts';
 import { trailerOf } from './run-command.ts';
 
 /**
- * What an agent's shell runs in the place of its own command. It brings an id and nothing else: palyrad runs the command that
- * was decided, once, and this passes on what that puts out and how it ends.
+ * What an agent's shell runs in the place of its own command. It brings an id and nothing else (`--for` is for people who read
+ * it): palyrad runs the command that was decided, once, and this passes on what that puts out and how it ends.
  */
 export async function collectCommand(
   callId: string,
@@ -62,7 +62,7 @@ function sayWhatKeepsItAway(error: unknown): never {
   });
 }
 
-const ALONE: ReadonlySet<string> = new Set(['call', 'home', 'json']);
+const ALONE: ReadonlySet<string> = new Set(['call', 'for', 'home', 'json']);
 
 /** Of those that are not typed: `--no-stdin` and `--no-tty` are true then, and a list is empty. */
 function isDefault(value: unknown): boolean {

@@ -2,6 +2,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findClient } from '@palyra/agents';
+import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { outfitFor, shownInBox } from './agent-outfits.ts';
 import { collectCommand } from './collect-command.ts';
@@ -92,6 +93,25 @@ test('where our hook is, it comes for the command, if its path can be written as
   );
   expect(line({ collector: '/opt/a b/palyra-hook', home: '/h' })).toBe('/opt/palyra exec --home /h --call 01ABC');
   expect(line({ collector, home: '/h; evil' })).toBeUndefined();
+});
+
+test('before the id it says what the command was, for people, in characters that mean nothing to a shell', () => {
+  const places = { start: ['/opt/palyra'], collector: '/opt/palyra-hook', home: '/h' };
+  const line = (command: string) => collectCommand('01ABC', places, command);
+  const bare = '/opt/palyra-hook exec --home /h --call 01ABC';
+  const told = (label: string) => `/opt/palyra-hook exec --for ${label} --home /h --call 01ABC`;
+  expect(line('npm test')).toBe(told('npm_test'));
+  expect(line("cat 'a b' | grep -n $(id) > ~/x; rm -rf /\n`evil`")).toBe(told('cat_a_b_grep_-n_id_/x_rm_-rf_/_evil'));
+  expect(line(' -x; --call 01DEF')).toBe(told('x_--call_01DEF'));
+  expect(line('x'.repeat(100_000))).toBe(told('x'.repeat(72)));
+  for (const nothing of ['', ' \n', '$(("', '~', '=', '\u202e', '-']) expect(line(nothing)).toBe(bare);
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (command) => {
+      expect(line(command)).toMatch(
+        /^\S+ exec(?: --for [A-Za-z0-9][A-Za-z0-9_@%+=:,./-]{0,71})? --home \/h --call 01ABC$/,
+      );
+    }),
+  );
 });
 
 test('our own palyra is started on the Node that palyrad has, with its hook; somebody else’s as it is', () => {

@@ -42,9 +42,10 @@ export async function askRun({ run, reports }: AgentSession, question: RunQuesti
     answer.resolve(value);
   };
   const report = proposal.kind === 'delegated' ? reports.expect(question.reportName) : undefined;
+  const command = proposal.kind === 'held' ? proposal.command : '';
   const made =
     report === undefined
-      ? heldCall(run, { ...question, settle, cancel: () => void hub.cancelCall(key), result: () => result })
+      ? heldCall(run, { ...question, command, settle, cancel: () => void hub.cancelCall(key), result: () => result })
       : delegatedCall(run, { report, settle });
   const says = question.agentSays === undefined ? {} : { agentSays: question.agentSays };
   const result: Promise<ToolCallResult> = hub.propose(
@@ -96,13 +97,14 @@ function delegatedCall(run: Run, { report, settle }: Delegated): MadeCall {
 }
 
 interface Held extends Pick<RunQuestion, 'held' | 'places' | 'credential' | 'forbidden'> {
+  readonly command: string;
   settle(answer: AgentAnswer): void;
   cancel(): void;
   result(): Promise<ToolCallResult>;
 }
 
 /** SECURITY: T-01 — what runs is what was planned and decided here; the one who comes brings an id, and no command. */
-function heldCall(run: Run, { held, places, credential, forbidden, settle, cancel, result }: Held): MadeCall {
+function heldCall(run: Run, { held, places, credential, forbidden, command, settle, cancel, result }: Held): MadeCall {
   let callId = '';
   const output = createOutputChannel();
   return {
@@ -116,7 +118,7 @@ function heldCall(run: Run, { held, places, credential, forbidden, settle, cance
           onEvent(event) {
             proposed.onEvent?.(event);
             if (event.kind === 'accepted') callId = event.callId;
-            if (event.kind === 'permitted') settle(answerFor(callId, places));
+            if (event.kind === 'permitted') settle(answerOf(collectCommand(callId, places, command)));
           },
           async onOutput(stream, bytes) {
             // At once and a copy: the next piece comes while this one is waited for, perhaps in the same buffer.
@@ -132,8 +134,7 @@ function heldCall(run: Run, { held, places, credential, forbidden, settle, cance
   };
 }
 
-function answerFor(callId: string, places: CollectPlaces): AgentAnswer {
-  const command = collectCommand(callId, places);
+function answerOf(command: string | undefined): AgentAnswer {
   if (command !== undefined) return { kind: 'run_instead', command };
   const error = new DaemonError(
     'daemon.invalid_request',

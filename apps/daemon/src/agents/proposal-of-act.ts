@@ -8,7 +8,7 @@ type Before = Extract<AgentEvent, { readonly kind: 'before' }>;
 /** What the gateway is asked, and who will do it. */
 export type ActProposal =
   /** Decided now, and run in the box when the agent comes for it. */
-  | { readonly kind: 'held'; readonly tool: 'palyra.process.run'; readonly input: string }
+  | { readonly kind: 'held'; readonly tool: 'palyra.process.run'; readonly input: string; readonly command: string }
   /** The agent does it, and reports. */
   | { readonly kind: 'delegated'; readonly tool: `agent.${DelegatedAct}`; readonly input: string }
   /** Nothing to decide here. */
@@ -29,7 +29,12 @@ export function proposalOf({ tool, act, input }: Before, { name, canRewrite }: P
   switch (act.kind) {
     case 'shell':
       if (!canRewrite) return delegated('shell');
-      return { kind: 'held', tool: 'palyra.process.run', input: JSON.stringify(commandOf(act)) };
+      return {
+        kind: 'held',
+        tool: 'palyra.process.run',
+        input: JSON.stringify(commandOf(act)),
+        command: act.command,
+      };
     case 'read':
     case 'write':
       return delegated(act.kind, { paths: act.paths });

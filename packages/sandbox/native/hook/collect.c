@@ -1,7 +1,7 @@
-// palyra-hook exec --home DIR --call ID
-// palyra-hook exec --listener 127.0.0.1:PORT --call ID
+// palyra-hook exec [--for WORDS] --home DIR --call ID
+// palyra-hook exec [--for WORDS] --listener 127.0.0.1:PORT --call ID
 //
-// As `palyra exec --call`, without Node: it brings an id and nothing else; palyrad runs the command that was decided, once,
+// As `palyra exec --call`, without Node: it brings an id and nothing else (the words are for whoever reads the agent's screen); palyrad runs the command that was decided, once,
 // and this passes on what that puts out and how it ends. Whatever is not proven to be palyrad's is not passed on, and without
 // palyrad's word on the end there is none: neither 0 nor anything that a command could have ended with.
 
@@ -46,6 +46,7 @@ static int lost(const char *message) { return say(EXIT_UNREACHABLE, "client.unre
 struct options {
   struct whereabouts where;
   const char *call;
+  const char *words;
 };
 
 /* SECURITY: T-03 — whatever would change the command is refused, and not left out: nobody is to believe that it counts. */
@@ -54,6 +55,7 @@ static bool read_options(int argc, char **argv, struct options *options) {
     const char **value = strcmp(argv[i], "--home") == 0       ? &options->where.home
                          : strcmp(argv[i], "--listener") == 0 ? &options->where.listener
                          : strcmp(argv[i], "--call") == 0     ? &options->call
+                         : strcmp(argv[i], "--for") == 0      ? &options->words
                                                               : NULL;
     if (value == NULL || *value != NULL || i + 1 == argc) return false;
     *value = argv[i + 1];
