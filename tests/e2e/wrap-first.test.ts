@@ -35,6 +35,7 @@ test('from an empty home to a verified session, in one command', () => {
     calls: 2,
     questions: 0,
     refusals: 0,
+    connections_refused: 0,
     verification: { verdict: 'sound' },
   });
   expect(told.map(({ refused }) => refused)).toEqual([undefined, undefined]);

@@ -1,7 +1,8 @@
 import type { CallSummary, ToolCallResult } from '@palyra/client';
-import { describeError, visibleText } from '@palyra/primitives';
+import { describeError, type JsonObject, visibleText } from '@palyra/primitives';
 import type { CommandContext } from '../command.ts';
 import type { Reached } from '../reach-daemon.ts';
+import { connectionsIn, type ShownConnection } from '../render/connections.ts';
 import type { Paint } from '../render/paint.ts';
 import { safeText } from '../render/safe-text.ts';
 import { verdictOf } from '../render/verdict.ts';
@@ -22,6 +23,8 @@ export interface SessionSummary {
   readonly calls: number;
   readonly questions: number;
   readonly refusals: number;
+  /** Hosts that its commands, or it, wanted to connect to and did not. */
+  readonly connections_refused: number;
   readonly changed_files: ChangedFiles;
   readonly verification:
     | { readonly verdict: 'sound'; readonly entries: number }
@@ -44,6 +47,7 @@ export async function summarise(session: Session): Promise<SessionSummary> {
   const { run: id, agent, result, startedAt, asked, reached, context } = session;
   const { run, calls } = await reached.client.runs.get(id);
   const own = calls.filter(({ call_id: call }) => call !== result.call_id);
+  const pages = await pagesOf(calls, reached);
   return {
     run_id: id,
     session_id: run.session_id,
@@ -52,8 +56,9 @@ export async function summarise(session: Session): Promise<SessionSummary> {
     agent: result,
     calls: own.length,
     // The one about the wrap itself, too. What a call's page does not have is a question about a connection that was held.
-    questions: Math.max(asked, await askedAbout(calls, reached)),
+    questions: Math.max(asked, pages.filter(({ approval }) => approval !== undefined).length),
     refusals: own.filter(({ outcome }) => outcome === 'refused').length,
+    connections_refused: pages.flatMap(connectionsRefused).length,
     changed_files: changedFiles(run.workspace_root, startedAt),
     verification: await verification(context),
     undo: `palyra undo ${id}`,
@@ -64,13 +69,21 @@ export async function summarise(session: Session): Promise<SessionSummary> {
 const AT_ONCE = 16;
 
 /** A question that was answered shows in the call's own page, and not in its last decision. */
-async function askedAbout(calls: readonly Pick<CallSummary, 'call_id'>[], { client }: Reached): Promise<number> {
-  let asked = 0;
+async function pagesOf(
+  calls: readonly Pick<CallSummary, 'call_id'>[],
+  { client }: Reached,
+): Promise<readonly ToolCallResult[]> {
+  const results: ToolCallResult[] = [];
   for (let at = 0; at < calls.length; at += AT_ONCE) {
     const pages = calls.slice(at, at + AT_ONCE).map(({ call_id: id }) => client.runs.getCall(id));
-    asked += (await Promise.all(pages)).filter(({ result }) => result.approval !== undefined).length;
+    results.push(...(await Promise.all(pages)).map(({ result }) => result));
   }
-  return asked;
+  return results;
+}
+
+function connectionsRefused({ outcome }: ToolCallResult): readonly ShownConnection[] {
+  const { connections } = Object(outcome.output) as JsonObject;
+  return connectionsIn(connections).filter(({ outcome: what }) => what === 'denied');
 }
 
 /** The whole journal of the home, offline, as anybody could. */
@@ -93,6 +106,8 @@ const SHOWN = 8;
 
 export function renderSummary(summary: SessionSummary, paint: Paint): string {
   const { calls, questions, refusals, changed_files: changed, verification: verified, undo, run_id: run } = summary;
+  const { connections_refused: kept } = summary;
+  const cut = kept === 0 ? '' : `, ${counted(kept, 'connection')} refused`;
   const files = changed.paths.slice(0, SHOWN).map((path) => `    ${safeText(visibleText(path))}`);
   const more = changed.count > files.length ? [`    … ${changed.count - files.length} more`] : [];
   // Of edits: what commands did is not put back.
@@ -100,7 +115,7 @@ export function renderSummary(summary: SessionSummary, paint: Paint): string {
     calls === 0 ? [] : [`  undo       ${undo.replace(run, run.slice(-6))}   (edits; not what commands did)`];
   return `${[
     '',
-    `${paint('title', 'palyra')}  ${counted(calls, 'call')}, ${counted(questions, 'question')}, ${counted(refusals, 'refusal')}`,
+    `${paint('title', 'palyra')}  ${counted(calls, 'call')}, ${counted(questions, 'question')}, ${counted(refusals, 'refusal')}${cut}`,
     `  changed    ${counted(changed.count, 'file')}${changed.isWhole ? '' : ' or more'}`,
     ...files,
     ...more,

@@ -80,9 +80,15 @@ test('questions about connections, which no call’s page has, are counted where
     { call_id: 'one', outcome: 'refused' },
     { call_id: 'two', outcome: 'completed' },
   ];
+  const connections = [
+    { host: 'reached.example', port: 443, outcome: 'allowed' },
+    { host: 'kept.example', port: 443, outcome: 'denied', connections: 3 },
+  ];
   const runs = {
     get: async () => ({ run: { session_id: 's', workspace_root: place }, calls }),
-    getCall: async (id: string) => ({ result: id === 'two' ? {} : { approval: {} } }),
+    getCall: async (id: string) => ({
+      result: id === 'two' ? { outcome: { output: { connections } } } : { approval: {}, outcome: {} },
+    }),
   };
   const told = (asked: number) => ({
     run: 'run',
@@ -94,7 +100,7 @@ test('questions about connections, which no call’s page has, are counted where
     context: {},
   });
   const summaryOf = (asked: number) => summarise(told(asked) as unknown as Session);
-  expect(await summaryOf(3)).toMatchObject({ calls: 2, questions: 3, refusals: 1 });
+  expect(await summaryOf(3)).toMatchObject({ calls: 2, questions: 3, refusals: 1, connections_refused: 1 });
   // Nobody listened: those of the calls at least.
   expect(await summaryOf(0)).toMatchObject({ calls: 2, questions: 2, refusals: 1 });
 });
@@ -105,12 +111,16 @@ test('a session is told in a few lines, with nothing of an agent’s that could 
     calls: 200,
     questions: 1,
     refusals: 0,
+    connections_refused: 0,
     changed_files: { count: 9, paths: ['a\u001B[2J', ...'bcdefghi'.split('')], isWhole: true },
     verification: { verdict: 'sound', entries: 1204 },
     undo: 'palyra undo 01M7KGBXPZ3M0ENA7VGK51AWNV',
   } as unknown as SessionSummary;
   const text = renderSummary(summary, plainPaint);
-  expect(text).toContain('200 calls, 1 question, 0 refusals');
+  expect(text).toContain('200 calls, 1 question, 0 refusals\n');
+  expect(renderSummary({ ...summary, connections_refused: 1 }, plainPaint)).toContain(
+    '0 refusals, 1 connection refused\n',
+  );
   expect(text).toContain('… 1 more');
   expect(text).toContain('verified, 1204 entries');
   expect(text).toContain('palyra undo 51AWNV');
