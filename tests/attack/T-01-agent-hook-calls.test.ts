@@ -1,7 +1,7 @@
 // T-01, T-05, T-06, T-38, T-39, T-40, T-41: an agent whose hook was allowed one thing gets another one to run: it comes twice for a command,
 // comes with a command of its own, comes for another one's, says itself what only a hook may say, or uses its own file tools
 // for its hook's settings, for Palyra's home, and for files that run later. And it names another session each time.
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApprovalService, OutcomeKind, RunService } from '@palyra/api';
 import { connect } from '@palyra/client';
@@ -40,6 +40,7 @@ test('nothing runs but what was decided, once, and for whom it was decided', asy
   const shared = agent;
   agent = own;
   try {
+    await saysNothingToTheShell();
     await runsOnce();
     await bringsNothing();
     await isOwn();
@@ -74,6 +75,23 @@ async function bringsNothing(): Promise<void> {
     expect(said).toMatchObject({ code: 242, stdout: '' });
   }
   expect(await inShell(command)).toMatchObject({ code: 0, stdout: 'decided\n' });
+}
+
+/** The first words of its command are in the line that its own shell reads, outside of the box, and do nothing there. */
+async function saysNothingToTheShell(): Promise<void> {
+  const outside = join(agent.palyrad.root, 'by-its-shell');
+  const tries = [
+    `touch ${outside}`,
+    `$(touch ${outside})`,
+    `\`touch ${outside}\``,
+    `'; touch ${outside} #`,
+    `"\ntouch ${outside}\n"`,
+  ];
+  for (const attempt of tries) {
+    const command = rewritten(await shell(`true ; ${attempt}`));
+    await inShell(command);
+    expect(existsSync(outside), attempt).toBe(false);
+  }
 }
 
 /** Another agent of this host does not come for it, and does not take it away. */
