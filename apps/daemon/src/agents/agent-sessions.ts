@@ -82,7 +82,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
   const asItIs = async (event: Before, { client, program }: Pick<ServerQuestion, 'client' | 'program'>) => {
     if (event.act.kind !== 'ours') return event;
     const { root } = await workspaces.resolve(event.cwd);
-    const isForeign = await foreign.hasOurName({ client, program, directories: [event.cwd, root] });
+    const isForeign = await foreign.hasOurName({ client, program, cwd: event.cwd, root });
     return isForeign ? { ...event, act: { kind: 'upstream', server: OWN_SERVER } as const } : event;
   };
   const decide = async (
