@@ -37,6 +37,8 @@ export interface AskedHook {
   readonly client: string;
   /** The `palyra` that the agent can start. */
   readonly program: string;
+  /** Where the agent runs its hooks; empty when that is not known. */
+  readonly directory: string;
   /** As the agent wrote it. */
   readonly message: string;
 }
@@ -99,7 +101,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
     if (proposal.kind === 'none') return { kind: 'no_objection' };
     const [{ caller, workspace }, own] = await Promise.all([
       whoAndWhere(event, asked.who),
-      proposal.kind === 'held' ? ownRules.judge(client, event) : NO_RULE,
+      proposal.kind === 'held' ? ownRules.judge(client, { ...event, hookIn: asked.directory }) : NO_RULE,
     ]);
     const ask = async (): Promise<AgentAnswer> => {
       const session = await open(name, { event, caller, workspace });

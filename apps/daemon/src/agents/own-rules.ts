@@ -1,6 +1,6 @@
 import { constants, statSync } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import {
   type AgentClient,
   type AgentEvent,
@@ -21,9 +21,12 @@ export type OwnAnswer =
 
 type Before = Extract<AgentEvent, { readonly kind: 'before' }>;
 
+/** Also where the agent runs its hooks: to some `cwd` is that of the command. */
+type JudgedEvent = Pick<Before, 'act' | 'cwd'> & { readonly hookIn: string };
+
 export interface OwnRules {
   /** Does not throw: rules that cannot be read may forbid it. */
-  judge(client: AgentClient, event: Pick<Before, 'act' | 'cwd'>): Promise<OwnAnswer>;
+  judge(client: AgentClient, event: JudgedEvent): Promise<OwnAnswer>;
 }
 
 export interface OwnRulesDeps {
@@ -54,14 +57,15 @@ export function createOwnRules({ userHome, uid = process.geteuid?.() }: OwnRules
     return rules;
   };
   return {
-    async judge({ profile, hooks }, { act, cwd }) {
+    async judge({ profile, hooks }, { act, cwd, hookIn }) {
       const { rules: kind, canAsk } = hooks ?? {};
       if (kind === undefined || act.kind !== 'shell') return { kind: 'none' };
       // SECURITY: T-58 — where it runs is the model's to say; the agent keeps to what is settled where it was started.
-      const directories = [...new Set([...upwards(act.cwd), ...upwards(cwd)])];
-      const places = pathsOf(kind.places, { directories, userHome });
+      const places = [act.cwd, cwd, ...(isAbsolute(hookIn) ? [hookIn] : [])];
+      const directories = [...new Set(places.flatMap(upwards))];
+      const paths = pathsOf(kind.places, { directories, userHome });
       const all = await Promise.all(
-        places.map(async (place) => {
+        paths.map(async (place) => {
           try {
             const files = await filesAt(place, absentOnly);
             return (await Promise.all(files.map((path) => rulesIn(path, profile.name, kind)))).flat();
