@@ -16,7 +16,7 @@ import { createForeignServers, type ForeignServersDeps, type ServerQuestion } fr
 import { createHeldCommands, type HeldCommand } from './held-commands.ts';
 import { createKeptSessions } from './kept-sessions.ts';
 import { startOf } from './own-programs.ts';
-import { createOwnRules } from './own-rules.ts';
+import { createOwnRules, type OwnRulesDeps } from './own-rules.ts';
 import { createPendingReports } from './pending-reports.ts';
 import { proposalOf } from './proposal-of-act.ts';
 
@@ -43,7 +43,7 @@ export interface AskedHook {
   readonly message: string;
 }
 
-export interface AgentSessionsDeps extends ForeignServersDeps {
+export interface AgentSessionsDeps extends ForeignServersDeps, Pick<OwnRulesDeps, 'within'> {
   readonly gateway: Pick<Gateway, 'startRun'>;
   readonly hubs: RunHubs;
   readonly workspaces: { resolve(text: string): Promise<Workspace> };

@@ -33,13 +33,15 @@ export interface OwnRulesDeps {
   readonly userHome: string;
   /** Of this process. */
   readonly uid?: number | undefined;
+  /** The workspace of the box that all who ask are in. */
+  readonly within?: string | undefined;
 }
 
 /**
  * SECURITY: T-58 — an agent compares its user's rules with the command that our hook gives it, which none of them means. So
  * they are looked at here, before anybody is asked, as they are on disk at this moment.
  */
-export function createOwnRules({ userHome, uid = process.geteuid?.() }: OwnRulesDeps): OwnRules {
+export function createOwnRules({ userHome, uid = process.geteuid?.(), within }: OwnRulesDeps): OwnRules {
   const known = new Map<string, { readonly stamp: string; readonly rules: readonly OwnRule[] }>();
   const absentOnly = absentTo({ userHome, uid });
   const rulesIn = async (path: string, client: string, { read }: ClientRules): Promise<readonly OwnRule[]> => {
@@ -62,7 +64,7 @@ export function createOwnRules({ userHome, uid = process.geteuid?.() }: OwnRules
       if (kind === undefined || act.kind !== 'shell') return { kind: 'none' };
       // SECURITY: T-58 — where it runs is the model's to say; the agent keeps to what is settled where it was started.
       const places = [act.cwd, cwd, ...(isAbsolute(hookIn) ? [hookIn] : [])];
-      const directories = [...new Set(places.flatMap(upwards))];
+      const directories = [...new Set((within === undefined ? places : inside(within, places)).flatMap(upwards))];
       const paths = pathsOf(kind.places, { directories, userHome });
       const all = await Promise.all(
         paths.map(async (place) => {
@@ -84,6 +86,11 @@ export function createOwnRules({ userHome, uid = process.geteuid?.() }: OwnRules
       return canAsk === true ? { kind: 'ask', words } : cannotAsk(profile.title, words);
     },
   };
+}
+
+/** SECURITY: T-41 — whoever is in a box says what it likes, and would be told what is settled elsewhere on the host. */
+function inside(root: string, places: readonly string[]): readonly string[] {
+  return [...places.filter((place) => place.startsWith(`${root}/`)), root];
 }
 
 const LONGEST = 4 * 1024 * 1024;
