@@ -77,7 +77,7 @@ test('it listens on loopback for the API and for hooks, and no socket of it has 
 test('whoever asks as a hook without its key is told nothing', async () => {
   await using palyrad = await startPalyrad();
   const port = hookPortOf(palyrad.home.root);
-  const unsigned = Buffer.concat([Buffer.from('PLH1'), Buffer.alloc(32), Buffer.from([0, 5]), Buffer.from('codex')]);
+  const unsigned = Buffer.concat([Buffer.from('PLH2'), Buffer.alloc(32), Buffer.from([0, 5]), Buffer.from('codex')]);
   const asked = Buffer.concat([unsigned, Buffer.from([0, 0, 0, 0, 0, 2]), Buffer.from('{}'), Buffer.alloc(32)]);
   for (const bytes of [asked, Buffer.from('GET / HTTP/1.1\r\n\r\n'), Buffer.alloc(1)]) {
     const socket = connect(port, '127.0.0.1');

@@ -63,7 +63,7 @@ describe('it connects before its agent has said anything', () => {
     hook.stdin.end(JSON.stringify(read('a.txt')));
     expect(await hook.said).toMatchObject({ code: 2, stdout: '' });
     expect(hook.connections()).toBe(2);
-    expect(Buffer.concat(heard).subarray(0, 4).toString()).toBe('PLH1');
+    expect(Buffer.concat(heard).subarray(0, 4).toString()).toBe('PLH2');
   });
 
   test('nobody is there: it says so when the agent has said all, and not before', async () => {

@@ -157,3 +157,24 @@ test('a pipe for settings, and more of them than anybody has, are settings that 
   for (let at = 0; at < 65; at += 1) settle(agent.workspace, `.codex/rules/${at}.rules`, '');
   expect(await inCodex('ls')).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') });
 });
+
+test('rules of where Codex was started hold for a command that the model has run elsewhere', async () => {
+  const [started, elsewhere] = ['started', 'elsewhere'].map((name) => join(agent.workspace, name));
+  for (const directory of [started, elsewhere]) mkdirSync(directory ?? '', { recursive: true });
+  settle(started ?? '', '.codex/rules/mine.rules', 'prefix_rule(pattern = ["touch"], decision = "forbidden")\n');
+  // As Codex does it: its hook is where the session is, and the message says where the command would be.
+  const { root } = agent.palyrad.home;
+  const hook = [findHook() ?? '', 'codex', '--home', root, '--palyra', PALYRA, '--patience', '60'];
+  const message = {
+    hook_event_name: 'PreToolUse',
+    session_id: 'one',
+    cwd: elsewhere,
+    tool_name: 'Bash',
+    tool_input: { command: 'touch made' },
+  };
+  const from = (directory = '') => run(['/usr/bin/env', '-C', directory, ...hook], JSON.stringify(message));
+  expect(await from(elsewhere)).toMatchObject({ code: 0, stdout: expect.stringContaining('--call') });
+  const said = await from(started);
+  expect(said).toMatchObject({ code: 2, stdout: '' });
+  expect(said.stderr).toContain('A rule of the user in Codex forbids this: prefix_rule([["touch"]])');
+});

@@ -1,11 +1,11 @@
 import type { InstallOptions } from './client.ts';
-import { hasAnotherInJson, hasAnotherInText } from './shadowed-name.ts';
+import { hasAnotherInJson, hasAnotherInText, hasAnotherInToml } from './shadowed-name.ts';
 
 /** Files in which an agent's program looks for MCP servers; what plugins and options of its command line add is not among them. */
 export interface ServerPlaces {
   /** Below the user's home. */
   readonly ofUser: readonly string[];
-  /** Below the directory that the agent works in. */
+  /** Below the directory that the agent works in, or one above it. */
   readonly ofProject: readonly string[];
 }
 
@@ -26,5 +26,6 @@ export function namesAnotherServer(
   { path, text }: { readonly path: string; readonly text: string },
   mcpCommand: InstallOptions['mcpCommand'],
 ): boolean {
-  return (path.endsWith('.json') ? hasAnotherInJson : hasAnotherInText)(text, mcpCommand);
+  if (path.endsWith('.json')) return hasAnotherInJson(text, mcpCommand);
+  return (path.endsWith('.toml') ? hasAnotherInToml : hasAnotherInText)(text, mcpCommand);
 }

@@ -1,22 +1,32 @@
-import { type JsonValue, parseJson } from '@palyra/primitives';
-import type { ServerSettings } from './client.ts';
+import { type JsonObject, type JsonValue, parseJson } from '@palyra/primitives';
+import { parse } from 'smol-toml';
+import type { InstallOptions, ServerSettings } from './client.ts';
 import { isObject } from './read-fields.ts';
 import { OWN_SERVER } from './tool-table.ts';
 
 /** `mcpServers` anywhere in a JSON document: people have some for all projects, and some for one. */
-export const hasAnotherInJson: ServerSettings['hasAnotherOfOurName'] = (text, mcpCommand) => {
-  if (!text.includes(OWN_SERVER)) return false;
+export const hasAnotherInJson: ServerSettings['hasAnotherOfOurName'] = (text, mcpCommand) =>
+  hasAnother(text, mcpCommand, () => parseJson(text, { maxDepth: 64, maxLength: 64 * 1024 * 1024 }));
+
+/** `mcp_servers` of Codex, for all projects or in a profile. */
+export const hasAnotherInToml: ServerSettings['hasAnotherOfOurName'] = (text, mcpCommand) =>
+  hasAnother(text, mcpCommand, () => parse(text) as JsonObject);
+
+/** SECURITY: T-38 — both formats have other ways to write a letter, so that the name is not in the text. */
+const MAY_NAME = /palyra|\\[uUx]/;
+
+function hasAnother(text: string, mcpCommand: InstallOptions['mcpCommand'], read: () => JsonValue): boolean {
+  if (!MAY_NAME.test(text)) return false;
   try {
-    const servers = namedIn(parseJson(text, { maxDepth: 64, maxLength: 64 * 1024 * 1024 }));
-    return servers.some((server) => !isOurs(server, mcpCommand));
+    return namedIn(read()).some((server) => !isOurs(server, mcpCommand));
   } catch {
     return true;
   }
-};
+}
 
 /**
- * For formats that nothing here reads, TOML and YAML: our name as a key, in any of the forms that they have. Ours is what has
- * the words of our command on the lines below; whoever puts them there and another command besides is found by nobody here.
+ * For YAML, which nothing here reads: our name as a key, in any of the forms that it has. Ours is what has the words of our
+ * command on the lines below; whoever puts them there and another command besides is found by nobody here.
  */
 export const hasAnotherInText: ServerSettings['hasAnotherOfOurName'] = (text, [program]) => {
   const lines = text.split(/\r?\n/).filter((line) => !/^\s*#/.test(line));
@@ -35,14 +45,34 @@ const NAMED = /(?:^|[.[{,\s])["']?palyra["']?\s*(?:\]|=\s*\{|:|\.)/;
 function namedIn(value: JsonValue): readonly JsonValue[] {
   if (Array.isArray(value)) return value.flatMap(namedIn);
   if (!isObject(value)) return [];
-  const { mcpServers: servers } = value;
-  const own = isObject(servers) ? servers[OWN_SERVER] : undefined;
-  return [...(own === undefined ? [] : [own]), ...Object.values(value).flatMap(namedIn)];
+  const own = [value['mcpServers'], value['mcp_servers']].flatMap((servers) => {
+    const server = isObject(servers) ? servers[OWN_SERVER] : undefined;
+    return server === undefined ? [] : [server];
+  });
+  return [...own, ...Object.values(value).flatMap(namedIn)];
 }
 
-function isOurs(server: JsonValue, [program]: readonly [string, ...string[]]): boolean {
+/** What does not settle which program is started, or with what: agents have many such fields, and each year more. */
+const HARMLESS: ReadonlySet<string> = new Set(
+  'name description enabled disabled trust timeout startup_timeout_sec startup_timeout_ms tool_timeout_sec enabled_tools disabled_tools tools default_tools_approval_mode supports_parallel_tool_calls required includeTools excludeTools'.split(
+    ' ',
+  ),
+);
+
+/** SECURITY: T-38 — an address, a PATH or a home beside our command makes it somebody else's. */
+function isOurs(server: JsonValue, [program, ...words]: InstallOptions['mcpCommand']): boolean {
   if (!isObject(server)) return false;
-  const { command, args } = server;
-  const [first, second] = Array.isArray(args) ? (args as readonly JsonValue[]) : [];
-  return (command === OWN_SERVER || command === program) && first === 'mcp' && second === 'serve';
+  const { command, args, type = 'stdio', env = {}, ...others } = server;
+  const [first, second, ...rest] = Array.isArray(args) ? (args as readonly JsonValue[]) : [];
+  const isCommand = (command === OWN_SERVER || command === program) && first === 'mcp' && second === 'serve';
+  const isPlain = type === 'stdio' && isObject(env) && Object.keys(env).length === 0;
+  return isCommand && isPlain && isSameHome(rest, words) && Object.keys(others).every((name) => HARMLESS.has(name));
+}
+
+function isSameHome(given: readonly JsonValue[], ours: readonly string[]): boolean {
+  const home = ours[ours.indexOf('--home') + 1];
+  return given.every((word, at) => {
+    if (word === '--home') return ours.includes('--home') && given[at + 1] === home;
+    return typeof word === 'string' && !word.startsWith('--home=');
+  });
 }

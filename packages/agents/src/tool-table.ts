@@ -137,15 +137,24 @@ function valuesOf(input: JsonObject, fields: readonly string[]): readonly JsonVa
 /** SECURITY: T-14 — agents trim and expand `~`, and `link/..` is not where it seems: only what all read alike is read. */
 function isPlainPath(path: string): boolean {
   const goesBack = /(?:^|\/)(?!\.{1,2}(?:\/|$))[^/]+\/+(?:\.\/+)*\.\.(?:\/|$)/.test(path);
-  return path !== '' && path === path.trim() && !path.startsWith('~') && !path.includes('\0') && !goesBack;
+  // U+0085 is a blank to programs in Rust, and none to JavaScript.
+  const isTrimmed = path !== '' && path === path.trim() && !path.includes('\u0085');
+  return isTrimmed && !path.startsWith('~') && !path.includes('\0') && !goesBack;
 }
 
-const NAMED_IN_PATCH = /^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/;
+/** Whatever signs are before it; lines that are added or taken away begin with one of their own, and name nothing. */
+const NAMING = /^[^\w+-]*\*\*\* (?:Add File|Update File|Delete File|Move to): /;
+const NAMED_IN_PATCH = /^[ \t]*\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/;
+const ODD_BLANK = /[^\S \t]|\u0085/;
 
-/** SECURITY: T-15 — all that it names, in any order: one that is missed would be changed unseen. */
+/**
+ * SECURITY: T-15 — all that it names, in any order: one that is missed would be changed unseen. Codex trims other blanks than
+ * JavaScript does, and ends lines elsewhere: of a name with such a one it is not known which file is meant.
+ */
 function pathsInPatch(patch: string): readonly string[] {
-  return patch.split(/\r?\n/).flatMap((line) => {
-    const [, path] = NAMED_IN_PATCH.exec(line.trim()) ?? [];
-    return path === undefined ? [] : [path.trim()];
+  const named = patch.split(/\r?\n/).filter((line) => NAMING.test(line));
+  return named.map((line) => {
+    const [, path = ''] = NAMED_IN_PATCH.exec(line) ?? [];
+    return ODD_BLANK.test(path) ? '' : path.trim();
   });
 }

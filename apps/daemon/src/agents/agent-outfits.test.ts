@@ -61,15 +61,17 @@ test('a server that palyra install put into settings is nobody’s else in a box
     mcpCommand: ['/another/installation/palyra', 'mcp', 'serve'],
   });
   writeFileSync(mcp, installed.find(({ path }) => path === '.cursor/mcp.json')?.add('{}') ?? '');
-  const question = { client: 'cursor', program: '/opt/palyra', directories: [userHome] };
+  const question = { client: 'cursor', program: '/opt/palyra', cwd: userHome, root: userHome };
   const inBox = createForeignServers({ userHome, asShown: shownInBox });
-  const elsewhere = { ...question, directories: [join(userHome, 'nowhere')] };
+  const nowhere = join(userHome, 'nowhere');
+  const elsewhere = { ...question, cwd: join(nowhere, 'below'), root: nowhere };
   expect(await createForeignServers({ userHome }).hasOurName(elsewhere)).toBe(true);
   expect(await inBox.hasOurName(elsewhere)).toBe(false);
   // SECURITY: T-38 — of a workspace nothing is taken out, and what is too long to be cleaned is shown as it is.
   mkdirSync(join(userHome, 'project/.cursor'), { recursive: true });
   copyFileSync(mcp, join(userHome, 'project/.cursor/mcp.json'));
-  expect(await inBox.hasOurName({ ...question, directories: [join(userHome, 'project')] })).toBe(true);
+  const project = join(userHome, 'project');
+  expect(await inBox.hasOurName({ ...question, cwd: join(project, 'below'), root: project })).toBe(true);
   expect(await inBox.hasOurName(question)).toBe(true);
   writeFileSync(mcp, readFileSync(mcp, 'utf8') + ' '.repeat(1024 * 1024));
   expect(await inBox.hasOurName(elsewhere)).toBe(true);

@@ -16,7 +16,7 @@ import { createForeignServers, type ForeignServersDeps, type ServerQuestion } fr
 import { createHeldCommands, type HeldCommand } from './held-commands.ts';
 import { createKeptSessions } from './kept-sessions.ts';
 import { startOf } from './own-programs.ts';
-import { createOwnRules } from './own-rules.ts';
+import { createOwnRules, type OwnRulesDeps } from './own-rules.ts';
 import { createPendingReports } from './pending-reports.ts';
 import { proposalOf } from './proposal-of-act.ts';
 
@@ -37,11 +37,13 @@ export interface AskedHook {
   readonly client: string;
   /** The `palyra` that the agent can start. */
   readonly program: string;
+  /** Where the agent runs its hooks; empty when that is not known. */
+  readonly directory: string;
   /** As the agent wrote it. */
   readonly message: string;
 }
 
-export interface AgentSessionsDeps extends ForeignServersDeps {
+export interface AgentSessionsDeps extends ForeignServersDeps, Pick<OwnRulesDeps, 'within'> {
   readonly gateway: Pick<Gateway, 'startRun'>;
   readonly hubs: RunHubs;
   readonly workspaces: { resolve(text: string): Promise<Workspace> };
@@ -82,7 +84,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
   const asItIs = async (event: Before, { client, program }: Pick<ServerQuestion, 'client' | 'program'>) => {
     if (event.act.kind !== 'ours') return event;
     const { root } = await workspaces.resolve(event.cwd);
-    const isForeign = await foreign.hasOurName({ client, program, directories: [event.cwd, root] });
+    const isForeign = await foreign.hasOurName({ client, program, cwd: event.cwd, root });
     return isForeign ? { ...event, act: { kind: 'upstream', server: OWN_SERVER } as const } : event;
   };
   const decide = async (
@@ -99,7 +101,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
     if (proposal.kind === 'none') return { kind: 'no_objection' };
     const [{ caller, workspace }, own] = await Promise.all([
       whoAndWhere(event, asked.who),
-      proposal.kind === 'held' ? ownRules.judge(client, event) : NO_RULE,
+      proposal.kind === 'held' ? ownRules.judge(client, { ...event, hookIn: asked.directory }) : NO_RULE,
     ]);
     const ask = async (): Promise<AgentAnswer> => {
       const session = await open(name, { event, caller, workspace });

@@ -1,14 +1,17 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { namesAnotherServer, serverPlaces } from '@palyra/agents';
+import { namesAnotherServer, serverPlaces, upwards } from '@palyra/agents';
+import type { CollectPlaces } from './collect-command.ts';
 
 export interface ServerQuestion {
   /** The agent's program, as its hook names it. */
   readonly client: string;
   /** The `palyra` that the agent can start. */
   readonly program: string;
-  /** Where the agent works, and the workspace that this is in. */
-  readonly directories: readonly string[];
+  /** Where the agent works. */
+  readonly cwd: string;
+  /** The workspace that this is in. */
+  readonly root: string;
 }
 
 export interface ForeignServers {
@@ -19,12 +22,15 @@ export interface ForeignServers {
 export interface ForeignServersDeps {
   /** Whose home the agents' settings are in. */
   readonly userHome: string;
+  /** Palyra's own. */
+  readonly home?: CollectPlaces['home'];
   /** A file below the user's home as this agent sees it, where that is not as it is. */
   asShown?(client: string, path: string, text: string): string;
 }
 
 /** Settings of agents grow to megabytes; each is read again when it has changed. */
-export function createForeignServers({ userHome, asShown }: ForeignServersDeps): ForeignServers {
+export function createForeignServers({ userHome, home, asShown }: ForeignServersDeps): ForeignServers {
+  const served = ['mcp', 'serve', ...(typeof home === 'string' ? ['--home', home] : [])];
   const known = new Map<string, { readonly stamp: string; readonly isForeign: boolean }>();
   const isForeign = async (path: string, { client, program, isProjects }: Asking): Promise<boolean> => {
     const found = await stat(path).catch(absentOnly);
@@ -34,15 +40,19 @@ export function createForeignServers({ userHome, asShown }: ForeignServersDeps):
     if (before?.stamp === stamp) return before.isForeign;
     const whole = await readFile(path, 'utf8');
     const text = isProjects ? whole : (asShown?.(client, relative(userHome, path), whole) ?? whole);
-    const judged = namesAnotherServer({ path, text }, [program, 'mcp', 'serve']);
+    const judged = namesAnotherServer({ path, text }, [program, ...served]);
     if (known.size >= MOST_KNOWN) known.clear();
     known.set(path, { stamp, isForeign: judged });
     return judged;
   };
   return {
-    async hasOurName({ client, program, directories }) {
+    async hasOurName({ client, program, cwd, root }) {
       const { ofUser, ofProject } = serverPlaces(client);
-      const ofProjects = new Set(directories.flatMap((directory) => ofProject.map((path) => join(directory, path))));
+      // SECURITY: T-38 — agents look into each directory above, also above the workspace; in a box there is nothing above it.
+      const above = upwards(cwd).filter((each) => asShown === undefined || each.startsWith(`${root}/`));
+      const ofProjects = new Set(
+        [...above, root].flatMap((directory) => ofProject.map((path) => join(directory, path))),
+      );
       const paths = new Set([...ofUser.map((path) => join(userHome, path)), ...ofProjects]);
       const all = await Promise.all(
         [...paths].map((path) =>

@@ -13,7 +13,8 @@ function question(client: string, program: string, message: string, key = KEY): 
     length.writeUIntBE(Buffer.byteLength(text), 0, bytes);
     return Buffer.concat([length, Buffer.from(text)]);
   };
-  const body = Buffer.concat([HOOK_MAGIC, Buffer.alloc(32, 1), part(client, 2), part(program, 2), part(message, 4)]);
+  const paths = [part(program, 2), part('/where', 2)];
+  const body = Buffer.concat([HOOK_MAGIC, Buffer.alloc(32, 1), part(client, 2), ...paths, part(message, 4)]);
   return Buffer.concat([body, createHmac('sha256', key).update('palyra.hook.ask\0').update(body).digest()]);
 }
 
@@ -24,7 +25,7 @@ test('a question is read when all of it is there, and not before', () => {
   }
   expect(readQuestion(whole, KEY)).toMatchObject({
     kind: 'question',
-    question: { client: 'claude-code', program: '/opt/palyra', message: '{"a":1}' },
+    question: { client: 'claude-code', program: '/opt/palyra', directory: '/where', message: '{"a":1}' },
   });
 });
 

@@ -7,20 +7,20 @@ import type { AskedHook } from './agent-sessions.ts';
  * whoever sits on the port can make neither. It can read the question, which is not encrypted: the agent's message, with the
  * arguments of its tool and what the tool put out. `native/hook/frames.c` has the same.
  *
- *   question  "PLH1" nonce[32] u16 client u16 program u32 message mac[32]
+ *   question  "PLH2" nonce[32] u16 client u16 program u16 directory u32 message mac[32]
  *   answer    u8 exit u32 stdout u32 stderr mac[32], the mac over the nonce of the question as well
  */
-export const HOOK_MAGIC: Buffer = Buffer.from('PLH1');
+export const HOOK_MAGIC: Buffer = Buffer.from('PLH2');
 export const HOOK_KEY_BYTES = 32;
 export const NONCE_BYTES = 32;
 export const MAC_BYTES = 32;
 const MOST_NAME = 64;
-const MOST_PROGRAM = 4096;
+const MOST_PATH = 4096;
 /** What tools report is in it. */
 export const MOST_MESSAGE: number = 8 * 1024 * 1024;
 const HEAD_BYTES = HOOK_MAGIC.length + NONCE_BYTES + 2;
 /** All before the message, as long as it can be. */
-export const MOST_HEAD: number = HEAD_BYTES + MOST_NAME + 2 + MOST_PROGRAM + 4;
+export const MOST_HEAD: number = HEAD_BYTES + MOST_NAME + 2 * (2 + MOST_PATH) + 4;
 export const MOST_QUESTION: number = MOST_HEAD + MOST_MESSAGE + MAC_BYTES;
 
 /** Made once: of bare bytes one is made for each signature, which takes longer than signing. */
@@ -51,12 +51,16 @@ export function readQuestion(bytes: Buffer, key: HookKey): ReadQuestion {
   const clientEnd = HEAD_BYTES + clientLength;
   if (bytes.length < clientEnd + 2) return { kind: 'more' };
   const programLength = bytes.readUInt16BE(clientEnd);
-  if (programLength > MOST_PROGRAM) return { kind: 'refused' };
+  if (programLength > MOST_PATH) return { kind: 'refused' };
   const programEnd = clientEnd + 2 + programLength;
-  if (bytes.length < programEnd + 4) return { kind: 'more' };
-  const messageLength = bytes.readUInt32BE(programEnd);
+  if (bytes.length < programEnd + 2) return { kind: 'more' };
+  const directoryLength = bytes.readUInt16BE(programEnd);
+  if (directoryLength > MOST_PATH) return { kind: 'refused' };
+  const directoryEnd = programEnd + 2 + directoryLength;
+  if (bytes.length < directoryEnd + 4) return { kind: 'more' };
+  const messageLength = bytes.readUInt32BE(directoryEnd);
   if (messageLength > MOST_MESSAGE) return { kind: 'refused' };
-  const end = programEnd + 4 + messageLength;
+  const end = directoryEnd + 4 + messageLength;
   if (bytes.length < end + MAC_BYTES) return { kind: 'more', whole: end + MAC_BYTES };
   if (bytes.length > end + MAC_BYTES) return { kind: 'refused' };
   const expected = takeSpare(key).update(bytes.subarray(0, end)).digest();
@@ -69,7 +73,8 @@ export function readQuestion(bytes: Buffer, key: HookKey): ReadQuestion {
       nonce: bytes.subarray(HOOK_MAGIC.length, HOOK_MAGIC.length + NONCE_BYTES),
       client: text(HEAD_BYTES, clientEnd),
       program: text(clientEnd + 2, programEnd),
-      message: text(programEnd + 4, end),
+      directory: text(programEnd + 2, directoryEnd),
+      message: text(directoryEnd + 4, end),
     },
   };
 }

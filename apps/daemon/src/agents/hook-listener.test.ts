@@ -21,8 +21,8 @@ function place(): { readonly port: number; readonly key: Buffer } {
 }
 
 function head(messageLength: number): Buffer {
-  const lengths = Buffer.alloc(8);
-  lengths.writeUInt32BE(messageLength, 4);
+  const lengths = Buffer.alloc(10);
+  lengths.writeUInt32BE(messageLength, 6);
   return Buffer.concat([HOOK_MAGIC, Buffer.alloc(32, 1), lengths]);
 }
 

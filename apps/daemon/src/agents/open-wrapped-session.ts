@@ -66,6 +66,7 @@ export async function openWrappedSession(session: WrappedAgentSession, deps: Ope
     workspaces: { resolve: async () => workspace },
     home: { listener: BOX_LISTENER },
     asShown: shownInBox,
+    within: workspace.root,
     caller: checked,
   });
   const authenticate = as(peerOf(session), checked);

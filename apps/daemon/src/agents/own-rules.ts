@@ -1,6 +1,6 @@
 import { constants, statSync } from 'node:fs';
 import { type FileHandle, open, readdir } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import {
   type AgentClient,
   type AgentEvent,
@@ -21,22 +21,27 @@ export type OwnAnswer =
 
 type Before = Extract<AgentEvent, { readonly kind: 'before' }>;
 
+/** Also where the agent runs its hooks: to some `cwd` is that of the command. */
+type JudgedEvent = Pick<Before, 'act' | 'cwd'> & { readonly hookIn: string };
+
 export interface OwnRules {
   /** Does not throw: rules that cannot be read may forbid it. */
-  judge(client: AgentClient, event: Pick<Before, 'act' | 'cwd'>): Promise<OwnAnswer>;
+  judge(client: AgentClient, event: JudgedEvent): Promise<OwnAnswer>;
 }
 
 export interface OwnRulesDeps {
   readonly userHome: string;
   /** Of this process. */
   readonly uid?: number | undefined;
+  /** The workspace of the box that all who ask are in. */
+  readonly within?: string | undefined;
 }
 
 /**
  * SECURITY: T-58 — an agent compares its user's rules with the command that our hook gives it, which none of them means. So
  * they are looked at here, before anybody is asked, as they are on disk at this moment.
  */
-export function createOwnRules({ userHome, uid = process.geteuid?.() }: OwnRulesDeps): OwnRules {
+export function createOwnRules({ userHome, uid = process.geteuid?.(), within }: OwnRulesDeps): OwnRules {
   const known = new Map<string, { readonly stamp: string; readonly rules: readonly OwnRule[] }>();
   const absentOnly = absentTo({ userHome, uid });
   const rulesIn = async (path: string, client: string, { read }: ClientRules): Promise<readonly OwnRule[]> => {
@@ -54,14 +59,15 @@ export function createOwnRules({ userHome, uid = process.geteuid?.() }: OwnRules
     return rules;
   };
   return {
-    async judge({ profile, hooks }, { act, cwd }) {
+    async judge({ profile, hooks }, { act, cwd, hookIn }) {
       const { rules: kind, canAsk } = hooks ?? {};
       if (kind === undefined || act.kind !== 'shell') return { kind: 'none' };
       // SECURITY: T-58 — where it runs is the model's to say; the agent keeps to what is settled where it was started.
-      const directories = [...new Set([...upwards(act.cwd), ...upwards(cwd)])];
-      const places = pathsOf(kind.places, { directories, userHome });
+      const places = [act.cwd, cwd, ...(isAbsolute(hookIn) ? [hookIn] : [])];
+      const directories = [...new Set((within === undefined ? places : inside(within, places)).flatMap(upwards))];
+      const paths = pathsOf(kind.places, { directories, userHome });
       const all = await Promise.all(
-        places.map(async (place) => {
+        paths.map(async (place) => {
           try {
             const files = await filesAt(place, absentOnly);
             return (await Promise.all(files.map((path) => rulesIn(path, profile.name, kind)))).flat();
@@ -80,6 +86,11 @@ export function createOwnRules({ userHome, uid = process.geteuid?.() }: OwnRules
       return canAsk === true ? { kind: 'ask', words } : cannotAsk(profile.title, words);
     },
   };
+}
+
+/** SECURITY: T-41 — whoever is in a box says what it likes, and would be told what is settled elsewhere on the host. */
+function inside(root: string, places: readonly string[]): readonly string[] {
+  return [...places.filter((place) => place.startsWith(`${root}/`)), root];
 }
 
 const LONGEST = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import type { ClientInstall } from '../client.ts';
 import { addHooks, removeHooks } from '../hook-groups.ts';
 import { jsonEdit, unknownFormat } from '../json-settings.ts';
-import { hasAnotherInText } from '../shadowed-name.ts';
+import { hasAnotherInToml } from '../shadowed-name.ts';
 
 /** Of the root Codex takes no other field: with one that it does not know it refuses the file, hooks and all. */
 const ROOT: ReadonlySet<string> = new Set(['description', 'hooks']);
@@ -23,7 +23,7 @@ export const install: ClientInstall = {
       }),
     ];
   },
-  servers: { path: '.codex/config.toml', hasAnotherOfOurName: hasAnotherInText },
+  servers: { path: '.codex/config.toml', hasAnotherOfOurName: hasAnotherInToml },
   afterwards: [
     // SECURITY: T-58 — an untrusted hook is skipped without a word, so nobody may believe that it is on.
     'Codex runs no hook that you have not trusted, and says nothing: start codex, type /hooks, and trust this one. Then palyra doctor.',

@@ -14,6 +14,7 @@ export const rules: ClientRules = {
   },
   read(text) {
     const plain = withoutComments(text);
+    if (!isPlain(plain)) throw notKnown();
     const found = [...plain.matchAll(/\bdecision\s*=\s*["'](forbidden|prompt)["']/g)];
     // SECURITY: T-58 — a word of these in no such place may be a rule as well.
     if (found.length !== [...plain.matchAll(/["'](?:forbidden|prompt)["']/g)].length) throw notKnown();
@@ -28,14 +29,31 @@ export const rules: ClientRules = {
   },
 };
 
+/** `deny` is one of hosts alone: with it in a rule of commands Codex refuses the file. */
+const DECISIONS: ReadonlySet<string> = new Set(['allow', 'prompt', 'forbidden', 'deny']);
+
+/** SECURITY: T-58 — they are programs: a decision that is put together, or a rule by another name, would be read as none. */
+function isPlain(plain: string): boolean {
+  const bare = plain.replaceAll(TEXTS, '""');
+  const calls = bare.split(/\bprefix_rule\b/).slice(1);
+  const decisions = [...plain.matchAll(/\bdecision\s*=\s*["']([^"']*)["']/g)];
+  return (
+    calls.every((call) => /^\s*\(/.test(call) && /\bpattern\s*=/.test(call)) &&
+    bare.split(/\bdecision\s*=/).every((rest, at) => at === 0 || /^\s*""\s*[,)]/.test(rest)) &&
+    decisions.every(([, decision = '']) => DECISIONS.has(decision))
+  );
+}
+
 function notKnown() {
   return unknownFormat('A rule of Codex is in a form that is not known here.');
 }
 
+const TEXTS = /"(?:[^"\\\n]|\\[\s\S]?)*(?:"|\n|$)|'(?:[^'\\\n]|\\[\s\S]?)*(?:'|\n|$)/g;
+
 /** A `#` in a text is none. */
 function withoutComments(text: string): string {
   return text.replaceAll(
-    /("(?:[^"\\\n]|\\[\s\S]?)*(?:"|\n|$)|'(?:[^'\\\n]|\\[\s\S]?)*(?:'|\n|$))|#[^\n]*/g,
+    new RegExp(`(${TEXTS.source})|#[^\\n]*`, 'g'),
     (_all, quoted: string | undefined) => quoted ?? '',
   );
 }

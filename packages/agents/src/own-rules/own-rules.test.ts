@@ -206,6 +206,7 @@ prefix_rule(
 prefix_rule(pattern=["gh", "pr"], decision="prompt", justification="why # not")
 prefix_rule(pattern=["ls"], decision="allow")
 prefix_rule(pattern=["cat"])
+network_rule(host = "evil.example", protocol = "https", decision = "deny")
 `,
   );
   expect(verdict(rules, 'git fetch --all')).toBe('deny');
@@ -219,6 +220,10 @@ test.each([
   '[prefix_rule(pattern=[x], decision="forbidden") for x in ["rm"]]',
   'prefix_rule(decision="prompt")',
   'prefix_rule(pattern=[], decision="prompt")',
+  'prefix_rule(pattern = ["rm"], decision = "for" + "bidden")',
+  'prefix_rule(pattern = ["rm"], decision = "forbidde\\x6e")',
+  'prefix_rule(["rm"], "forbidde\\x6e")',
+  'deny = prefix_rule\ndeny(pattern = ["rm"], decision = "for" + "bidden")',
 ])('a rule of Codex in a form that is not known is none that is passed over: %j', (text) => {
   expect(() => rulesOf('codex', text)).toThrow(expect.objectContaining({ code: 'agents.unknown_format' }));
 });

@@ -10,19 +10,22 @@ static uint8_t *put(uint8_t *at, const void *bytes, size_t length) {
 }
 
 uint8_t *write_question(const struct question *question, const struct place *place, size_t *length) {
-  size_t client = strlen(question->client), program = strlen(question->program);
-  if (client > 64 || program > 4096 || question->message_length > MOST_MESSAGE) return NULL;
-  size_t signed_length = 4 + NONCE_BYTES + 2 + client + 2 + program + 4 + question->message_length;
+  size_t client = strlen(question->client), program = strlen(question->program), directory = strlen(question->directory);
+  if (client > 64 || program > 4096 || directory > 4096 || question->message_length > MOST_MESSAGE) return NULL;
+  size_t signed_length = 4 + NONCE_BYTES + 2 + client + 2 + program + 2 + directory + 4 + question->message_length;
   uint8_t *bytes = malloc(signed_length + SHA256_BYTES);
   if (bytes == NULL) return NULL;
   uint16_t client_length = htons((uint16_t)client), program_length = htons((uint16_t)program);
+  uint16_t directory_length = htons((uint16_t)directory);
   uint32_t message_length = htonl((uint32_t)question->message_length);
-  uint8_t *at = put(bytes, "PLH1", 4);
+  uint8_t *at = put(bytes, "PLH2", 4);
   at = put(at, question->nonce, NONCE_BYTES);
   at = put(at, &client_length, 2);
   at = put(at, question->client, client);
   at = put(at, &program_length, 2);
   at = put(at, question->program, program);
+  at = put(at, &directory_length, 2);
+  at = put(at, question->directory, directory);
   at = put(at, &message_length, 4);
   at = put(at, question->message, question->message_length);
   struct hmac mac;

@@ -20,6 +20,8 @@ struct place {
 struct question {
   const char *client;
   const char *program;
+  /* Where the agent runs its hooks; empty when that is not known. */
+  const char *directory;
   const uint8_t *message;
   size_t message_length;
   uint8_t nonce[NONCE_BYTES];

@@ -135,8 +135,14 @@ int main(int argc, char **argv) {
     way = reach(&options.where);
   }
   if (way.why != NULL) block(way.why, way.fix);
+  // Some agents say where a tool would run, which is the model's to choose, and not where they are themselves.
+  static char directory[4096];
   struct question question = {
-    .client = options.client, .program = options.program, .message = message.at, .message_length = message.length,
+    .client = options.client,
+    .program = options.program,
+    .directory = getcwd(directory, sizeof directory) == NULL ? "" : directory,
+    .message = message.at,
+    .message_length = message.length,
   };
   if (getrandom(question.nonce, sizeof question.nonce, 0) != sizeof question.nonce) block("there is no randomness", DOCTOR);
   size_t length;
