@@ -28,6 +28,14 @@ test.each([
     'a move that the names of its hunk call otherwise',
     `diff --git a/done b/gone\n${MOVE}--- a/shown\n+++ b/moved\n${HUNK}`,
   ],
+  ['a first line with a blank behind it', `diff --git a/shown b/shown \n--- a/done\n+++ b/done\n${HUNK}`],
+  ['a first line with three names', `diff --git a/shown b/shown x\n--- a/done\n+++ b/done\n${HUNK}`],
+  ['a first line that cannot be read', `diff --git "a/shown" "b/shown\\q"\n--- a/done\n+++ b/done\n${HUNK}`],
+  ['a first line as diff writes it', `diff -u a/shown b/shown\n--- a/done\n+++ b/done\n${HUNK}`],
+  ['a first line as hg writes it', `diff -r 0123456789ab shown\n--- a/done\n+++ b/done\n${HUNK}`],
+  ['a first line with a name in front', `diff --git shown a/done b/done\n--- a/done\n+++ b/done\n${HUNK}`],
+  ['a first line with a name behind a tab', `diff --git a/done b/done\tb/shown\n--- a/done\n+++ b/done\n${HUNK}`],
+  ['a move whose first line has three names', `diff --git a/shown b/moved x\n${MOVE}`],
   ['half a move', `${SHOWN}rename from done\n--- a/shown\n+++ b/shown\n${HUNK}`],
   ['two moves', `${MOVED}rename from shown\nrename to moved\nrename to gone\n`],
   ['a move to nowhere', `${MOVED}rename from shown\nrename to moved\n--- a/shown\n+++ /dev/null\n`],
@@ -58,4 +66,25 @@ test('and what agrees with itself is done', async () => {
   const patch = `diff --git a/all/agreed "b/all/\\"moved\\""\n${move}--- a/all/agreed\n+++ "b/all/\\"moved\\""\n${HUNK}`;
   expect(await place.run('apply_patch', { patch })).toMatchObject({ kind: 'completed' });
   expect(place.text('all/"moved"')).toBe('new\n');
+});
+
+test.each([
+  'diff --git a/in order b/in order',
+  'diff --git in order in order',
+  "diff -ruN -U 3 --color=never 'old/in order' 'new/in order'",
+  'diff -ru old/in order new/in order',
+  'diff -r 0123456789ab -r ba9876543210 in order',
+  'diff --git a/in order b/in order\r',
+])('a first line that names the file is taken: %s', async (first) => {
+  place.put('in order', 'old\n');
+  const patch = `${first}\n--- a/in order\n+++ b/in order\n${HUNK}`;
+  expect(await place.run('apply_patch', { patch })).toMatchObject({ kind: 'completed' });
+  expect(place.text('in order')).toBe('new\n');
+});
+
+test('and one that names both sides of a move with blanks', async () => {
+  place.put('one name', 'old\n');
+  const patch = 'diff --git a/one name b/another one\nrename from one name\nrename to another one\n';
+  expect(await place.run('apply_patch', { patch })).toMatchObject({ kind: 'completed' });
+  expect(place.text('another one')).toBe('old\n');
 });

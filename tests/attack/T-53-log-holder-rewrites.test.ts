@@ -135,6 +135,27 @@ test('a checkpoint from before the earlier verification is still compared', asyn
   });
 });
 
+const WITHOUT_ITS_CHECKPOINT =
+  'delete from journal_checkpoints where size < (select max(size) from journal_checkpoints)';
+
+test('it does so, too, when the checkpoint that it is about was taken away', async () => {
+  await using home = await attack(template);
+  const signer = createKeyFile(join(home.place.directory, 'witness.key'));
+  await recordCosignature(home, signer);
+  rewriteHistory(home);
+  home.tamper((database) => database.exec(WITHOUT_ITS_CHECKPOINT));
+  expect(findingOf(await home.verify({ witnesses: [witnessOf(signer)] }))).toMatchObject({ code: 'forked' });
+});
+
+test('and taking it away does not take away that the log was witnessed', async () => {
+  await using home = await attack(template);
+  const signer = createKeyFile(join(home.place.directory, 'witness.key'));
+  await recordCosignature(home, signer);
+  home.tamper((database) => database.exec(WITHOUT_ITS_CHECKPOINT));
+  const report = await home.verify({ witnesses: [witnessOf(signer)] });
+  expect(report).toMatchObject({ kind: 'sound', established: { level: 'witnessed', size: 18 } });
+});
+
 test('a cosignature that the log holds, but the witness never gave, counts for nothing', async () => {
   await using home = await attack(template);
   const signer = createKeyFile(`${home.place.directory}/witness.key`);

@@ -19,7 +19,7 @@ import {
   parseActor,
 } from '@palyra/journal';
 import { canonicalJson, createIdSource, type JsonValue } from '@palyra/primitives';
-import { openDatabase } from '@palyra/storage';
+import { type Database, openDatabase } from '@palyra/storage';
 import {
   createFakeClock,
   createFakeCredentials,
@@ -28,6 +28,8 @@ import {
   sampleQuestion,
 } from '@palyra/testkit';
 import { expect, test } from 'vitest';
+import { recoverLog } from '../../packages/journal/src/create-log.ts';
+import { openJournalKeys } from '../../packages/journal/src/keys/journal-keys.ts';
 
 const ids = createIdSource();
 const ACTOR = parseActor('daemon:palyrad');
@@ -51,6 +53,19 @@ test.each(ANSWERS)('its card goes with it, whether the answer was to $decision',
   expect(await approvals.get(beside)).toMatchObject({ approvalId: beside });
   expect(await approvals.forget(LONG_AGO)).toBe(0);
   expect((await journal.query({ kinds: ['approval.requested'] })).entries).toHaveLength(2);
+});
+
+test('its card goes with it, too, when it was asked before the journal was recovered', async () => {
+  await using home = await openHome();
+  const approvalId = await home.ask(SECRET);
+  await decideAsShown(home.approvals, approvalId, { decision: 'deny', by: home.ada });
+  const { entries } = await home.journal.query({ kinds: ['approval.requested'] });
+  await using recovered = await home.recover();
+  for (const { kind, data } of entries) {
+    if (kind === 'approval.requested') await recovered.journal.erase(ACTOR, data.prompt, 'operator');
+  }
+  expect(await recovered.approvals.forget(LONG_AGO)).toBe(1);
+  expect(await home.filesWith(SECRET)).toEqual([]);
 });
 
 test('a question that is still open goes when it has ended', async () => {
@@ -110,16 +125,21 @@ async function openHome() {
     logger: { error: () => undefined },
   });
   const clock = createFakeClock();
-  const journal = await openJournal({ database, keyDirectory, bodyDirectory: undefined, clock });
   const credentials = createFakeCredentials();
-  const approvals = await openApprovals({
-    database,
-    origin: journal.origin,
-    verify: credentials.verify,
-    clock,
-    commit: commitWithJournal(journal, ACTOR),
-    ...createApprovalRecord(journal),
-  });
+  /** As palyrad does when it starts. */
+  const open = async () => {
+    const journal = await openJournal({ database, keyDirectory, bodyDirectory: undefined, clock });
+    const approvals = await openApprovals({
+      database,
+      origin: journal.origin,
+      verify: credentials.verify,
+      clock,
+      commit: commitWithJournal(journal, ACTOR),
+      ...createApprovalRecord(journal),
+    });
+    return { journal, approvals };
+  };
+  const { journal, approvals } = await open();
   return {
     approvals,
     journal,
@@ -128,6 +148,13 @@ async function openHome() {
       const asked = await approvals.ask(sampleQuestion({ argv: [text], session, run: ids.newId('run') }));
       if (asked.kind === 'refused') throw new Error(asked.reason);
       return asked.approvalId;
+    },
+    /** As `palyra journal recover` does. */
+    async recover() {
+      const own = database as unknown as Database<JournalSchema>;
+      await recoverLog({ database: own, keys: openJournalKeys(keyDirectory), clock, ids });
+      const opened = await open();
+      return { ...opened, [Symbol.asyncDispose]: async () => opened.approvals.close() };
     },
     /** As `palyra journal erase` does with each of them. */
     erasePrompts: (text: string) => erasePrompts(journal, text),

@@ -7,7 +7,7 @@ export type ApprovalRecord = Pick<Required<ApprovalsDeps>, 'isSpent' | 'wasAsked
 const PAGE = 1000;
 
 /** SECURITY: T-46 — reads on from where it stopped, so that what another process recorded is known when it is asked. */
-export function createApprovalRecord(journal: Pick<Journal, 'query' | 'bodies'>): ApprovalRecord {
+export function createApprovalRecord(journal: Pick<Journal, 'query' | 'bodies' | 'entryOf'>): ApprovalRecord {
   /** Used up, taken back, or ended without a yes. */
   const spent = new Set<string>();
   /** Commitments of the prompts, as they were asked. */
@@ -15,6 +15,8 @@ export function createApprovalRecord(journal: Pick<Journal, 'query' | 'bodies'>)
   /** The other way round. */
   const asked = new Map<string, string>();
   const erased = new Set<string>();
+  /** Bodies that were erased and are of no question of this log. */
+  const otherErased = new Set<string>();
   let cursor: number | undefined;
   let reading: Promise<void> = Promise.resolve();
 
@@ -25,7 +27,8 @@ export function createApprovalRecord(journal: Pick<Journal, 'query' | 'bodies'>)
     }
     if (kind === 'body.erased') {
       const approvalId = asked.get(data.body);
-      if (approvalId !== undefined) erased.add(approvalId);
+      if (approvalId === undefined) otherErased.add(data.body);
+      else erased.add(approvalId);
     }
     if (kind === 'approval.decided' && data.outcome !== 'approved') spent.add(data.approval_id);
     if (kind !== 'grant' || data.approval_id === undefined) return;
@@ -65,6 +68,13 @@ export function createApprovalRecord(journal: Pick<Journal, 'query' | 'bodies'>)
     },
     async erasedPrompts() {
       await readOn();
+      // Of a question that was asked before the journal was recovered.
+      for (const commitment of otherErased) {
+        const entry = await journal.entryOf(commitment);
+        if (entry?.kind === 'approval.requested' && entry.data.prompt === commitment)
+          erased.add(entry.data.approval_id);
+        otherErased.delete(commitment);
+      }
       return [...erased];
     },
   };

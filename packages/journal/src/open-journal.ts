@@ -13,6 +13,7 @@ import { createByteGate } from './bodies/byte-gate.ts';
 import { type AppenderOptions, createAppender } from './coalesce-appends.ts';
 import { newestStoredCheckpoint } from './cosigned-checkpoint.ts';
 import { type CreateLogDeps, createLog, currentLog } from './create-log.ts';
+import { entryOfBody } from './entry-of-body.ts';
 import type { JournalEntry } from './entry-view.ts';
 import { eraseBody } from './erase-body.ts';
 import { findId, type SoughtId } from './find-id.ts';
@@ -47,6 +48,8 @@ export interface Journal {
   /** Throws `journal.not_found`. */
   snapshot(digest: string): Promise<ToolCallPolicySnapshot>;
   query(query: PageRequest & EntryFilter): Promise<EntryPage>;
+  /** The one that a body came with, in whichever log; undefined when it was pruned. */
+  entryOf(commitment: string): Promise<JournalEntry | undefined>;
   /** By the whole id, or its last four or more characters. Throws `journal.not_found`, `journal.invalid_query`. */
   find(what: SoughtId['what'], typed: string): Promise<string>;
   tail(options: TailOptions): AsyncGenerator<JournalEntry, void, undefined>;
@@ -125,6 +128,7 @@ export async function openJournal(deps: JournalDeps): Promise<Journal> {
     putSnapshot: (snapshot) => snapshots.put(snapshot),
     snapshot: (digest) => snapshots.get(digest),
     query: (query) => queryEntries(database.read, log, query),
+    entryOf: (commitment) => entryOfBody(database.read, commitment),
     find: (what, typed) => findId(database.read, { what, typed, log }),
     tail: (options) => tailEntries(database, log, options),
     checkpoint: async () => (await newestStoredCheckpoint(database.read, log.number)).note,

@@ -4,8 +4,10 @@ import { DAEMON } from './create-log.ts';
 import { hexOf } from './format/bytes.ts';
 import { parseCheckpoint } from './format/checkpoint.ts';
 import type { EntryData } from './format/entry-kinds.ts';
+import { addLeaf, rootOf } from './format/merkle-tree.ts';
 import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
+import { hashesUpTo } from './pruned-hashes.ts';
 import { checkpointOf, logOf, type SegmentDeps, segmentsOf } from './segments.ts';
 import { whyUnsound } from './sound-archive.ts';
 import { idOf, within } from './store/entry-id.ts';
@@ -35,6 +37,7 @@ export async function pruneSegments(deps: SegmentDeps, options: PruneOptions): P
 
   const { note } = await checkpointOf(deps, log, next);
   const root = hexOf(parseCheckpoint(note).checkpoint.root);
+  await requireHashes(deps, log, { next, root });
   const keys = await digestOfKeys(deps, log, next);
   const files = await bodyFiles(deps, log, next);
   const outcome = await deps.append(DAEMON, [{ kind: 'segment.pruned', data: { next, root, keys } }]);
@@ -47,6 +50,31 @@ export async function pruneSegments(deps: SegmentDeps, options: PruneOptions): P
   await deps.database.scrub();
   return { kind: 'pruned', next };
 }
+
+/** SECURITY: T-31 — hashes are all that stays of what is pruned: with others the rest of the log would verify no more. */
+async function requireHashes(
+  { database }: SegmentDeps,
+  { number, pruned }: LogRow,
+  { next, root }: { readonly next: number; readonly root: string },
+): Promise<void> {
+  let { frontier } = await hashesUpTo(pruned, { read: database.read, number });
+  while (frontier.size < next) {
+    const rows = await database.read
+      .selectFrom('journal_entries')
+      .select('hash')
+      .where(within(number, frontier.size, Math.min(next, frontier.size + HASHES_AT_A_TIME)))
+      .orderBy('id')
+      .execute();
+    if (rows.length === 0) break;
+    for (const { hash } of rows) frontier = addLeaf(frontier, hash, { sha256: nodeSha256 });
+  }
+  if (frontier.size === next && hexOf(rootOf(frontier, nodeSha256)) === root) return;
+  throw new JournalError('journal.cannot_prune', 'The hashes that would be kept are not those that were signed.', {
+    fix: 'Run `palyra verify` on this home.',
+  });
+}
+
+const HASHES_AT_A_TIME = 10_000;
 
 /** SECURITY: T-53 — from the entries themselves: a row that somebody took out of the table must not be forgotten with them. */
 async function digestOfKeys({ database }: SegmentDeps, log: LogRow, next: number): Promise<string> {

@@ -38,7 +38,8 @@ async function openSince({ database }: SegmentDeps, log: LogRow): Promise<number
     .orderBy('next', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return last?.next ?? 0;
+  // Whatever became of its row, what was pruned was sealed.
+  return Math.max(last?.next ?? 0, log.pruned);
 }
 
 interface Age {

@@ -1,5 +1,5 @@
 import type { ReadOnlyDatabase, ReadQueries } from '@palyra/storage';
-
+import { keptEdited } from './check-kept.ts';
 import { manySignatures } from './check-signatures.ts';
 import { tablesEdited } from './check-tables.ts';
 import { bytesOfHex, equalBytes } from './format/bytes.ts';
@@ -109,7 +109,7 @@ async function verifyOne(row: LogRow, verifying: Verifying): Promise<LogReport> 
     const places = { directory: bodyDirectory, newest: verifying.last.number };
     const source = await createDatabaseSource(database.read, row, places);
     const report = await verifySource(source, row, verifying);
-    if (report.kind === 'sound') return (await keysEdited(row, report, database.read)) ?? report;
+    if (report.kind === 'sound') return (await besideEdited(row, report, database.read)) ?? report;
     if (!(await source.wasPruned())) return report;
   }
   throw new JournalError('journal.pruned_meanwhile', 'The log was pruned each time while it was read.', {
@@ -117,16 +117,25 @@ async function verifyOne(row: LogRow, verifying: Verifying): Promise<LogReport> 
   });
 }
 
+async function besideEdited(
+  row: LogRow,
+  report: SoundLog,
+  read: ReadQueries<JournalSchema>,
+): Promise<LogReport | undefined> {
+  const finding = (await keysEdited(row, report, read)) ?? (await keptEdited(read, row.number));
+  return finding === undefined ? undefined : { kind: 'broken', origin: report.origin, finding };
+}
+
 /** SECURITY: T-53 — when the entries are pruned this table is all that tells of a retired key, so it must hold them all. */
 async function keysEdited(
   row: LogRow,
-  { origin, size, state }: SoundLog,
+  { size, state }: SoundLog,
   read: ReadQueries<JournalSchema>,
-): Promise<LogReport | undefined> {
+): Promise<Finding | undefined> {
   const kept = await keysBefore(read, row, size);
   if (keysDigest(kept, nodeSha256) === keysDigest(state.keys, nodeSha256)) return undefined;
   const why = 'The keys that are kept beside the log are not those that its entries say it had.';
-  return { kind: 'broken', origin, finding: { code: 'index_edited', why } };
+  return { code: 'index_edited', why };
 }
 
 async function verifySource(source: LogSource, row: LogRow, { home, last, before }: Verifying): Promise<LogReport> {

@@ -14,6 +14,7 @@ import { REACHES_NOTHING } from './built-in-plan.ts';
 import type { ChangeLog } from './change-log.ts';
 import { asRefusal, fileResultOf } from './file-result.ts';
 import { protectedInBox } from './protected-in-box.ts';
+import { showPatch } from './show-patch.ts';
 import { showWrite } from './show-write.ts';
 import { timeIsOver } from './time-is-over.ts';
 import { unseenMoves } from './unseen-moves.ts';
@@ -187,7 +188,7 @@ function shownOf({ tool, input, inspected }: PlanQuestion): ToolPlan['shown'] {
     case 'palyra.fs.write':
       return showWrite({ input: input as unknown as WriteInput, path: paths[0] ?? '', inspected });
     case 'palyra.fs.apply_patch':
-      return { kind: 'diff', paths, diff: (input as unknown as PatchInput).patch };
+      return showPatch(input as unknown as PatchInput, paths);
     case 'palyra.fs.read':
     case 'palyra.fs.list':
     case 'palyra.fs.search':

@@ -2,6 +2,7 @@ import { change, type ProgramRun, rowsOf } from '@palyra/storage';
 import type { Kysely } from 'kysely';
 import { concat } from '../format/bytes.ts';
 import type { EntryData, EntryKind } from '../format/entry-kinds.ts';
+import { HASH_BYTES } from '../format/merkle-tree.ts';
 import { JournalError } from '../journal-error.ts';
 import { idOf, within } from './entry-id.ts';
 import { type JournalSchema, type LogRow, TILE } from './journal-schema.ts';
@@ -117,7 +118,9 @@ function* keepHashes(next: number, { log, db }: Omit<ActContext, 'seq'>): Progra
         .where(within(log.number, Math.max(log.pruned, tile * TILE), Math.min(next, (tile + 1) * TILE)))
         .orderBy('id'),
     );
-    const hashes = concat(kept?.hashes ?? new Uint8Array(), ...rows.map(({ hash }) => hash));
+    // SECURITY: T-31 — no more than was pruned before: what else stands there is not of this log, and would push its hashes away.
+    const before = kept?.hashes.slice(0, Math.max(log.pruned - tile * TILE, 0) * HASH_BYTES) ?? new Uint8Array();
+    const hashes = concat(before, ...rows.map(({ hash }) => hash));
     yield* rowsOf(db.deleteFrom('journal_tiles').where('log', '=', log.number).where('tile', '=', tile));
     yield* change(db.insertInto('journal_tiles').values({ log: log.number, tile, hashes }), 1);
   }

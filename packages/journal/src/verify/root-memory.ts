@@ -1,7 +1,9 @@
 /** The roots that the log had at its latest checkpoints, and at those that are asked for, by size. */
 export interface RootMemory {
+  /** Whether it is asked for, also where the log has no checkpoint. */
+  wants(size: number): boolean;
   remember(size: number, root: Uint8Array): void;
-  /** Undefined when it is not remembered, or the log had no checkpoint there. */
+  /** Undefined when it is not remembered, or the log had no checkpoint there and nobody asked. */
   at(size: number): Uint8Array | undefined;
 }
 
@@ -20,6 +22,7 @@ export function createRootMemory({ wanted = [], limit = REMEMBERED }: RootMemory
   const kept = new Map<number, Uint8Array>();
   const roots = new Map<number, Uint8Array>();
   return {
+    wants: (size) => asked.has(size),
     remember(size, root) {
       if (asked.has(size)) {
         kept.set(size, root);

@@ -45,7 +45,12 @@ export function createWalk(parts: WalkParts): Walk {
     counts: () => ({ entries: entries.count, checkpoints, attestations: calls.counts.attestations }),
     check(record) {
       position += 1;
-      if (record.kind === 'entry') return entries.check(record);
+      if (record.kind === 'entry') {
+        const finding = entries.check(record);
+        // SECURITY: T-53 — what a witness saw is compared whether or not whoever holds the log kept the checkpoint of that size.
+        if (finding === undefined && roots.wants(chain.size)) roots.remember(chain.size, chain.root());
+        return finding;
+      }
       const finding = take(checkSigned(record, signedSize, parts));
       if (finding !== undefined) return finding;
       checkpoints += 1;

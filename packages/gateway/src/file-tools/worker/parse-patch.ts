@@ -1,6 +1,6 @@
 import { type Hunk, isHunkHeader, parseHunk } from './parse-hunk.ts';
 import { malformed, type PatchLines } from './patch-lines.ts';
-import { gitPaths, headerPath, mayMean, NOTHING, samePath } from './patch-paths.ts';
+import { gitPaths, headerPath, mayMean, NOTHING, namesOnly, samePath } from './patch-paths.ts';
 
 /** What a patch does to one file. Texts are bytes, one character each, so that any file can be patched exactly. */
 export interface FilePatch {
@@ -52,6 +52,8 @@ function isTrailer({ lines, at }: PatchLines): boolean {
 }
 
 interface Header {
+  /** What stands behind `diff ` in its first line. */
+  first: string | undefined;
   git: { readonly from: string; readonly to: string } | undefined;
   oldPath: string | undefined;
   newPath: string | undefined;
@@ -80,6 +82,7 @@ function parseFile(patch: PatchLines): FilePatch {
 
 function parseHeader(patch: PatchLines): Header {
   const header: Header = {
+    first: undefined,
     git: undefined,
     oldPath: undefined,
     newPath: undefined,
@@ -100,6 +103,7 @@ function parseHeader(patch: PatchLines): Header {
     }
     if (line.startsWith('diff ')) {
       if (!isFirst) return header;
+      header.first = line.slice('diff '.length);
       header.git = line.startsWith('diff --git ') ? gitPaths(line.slice('diff --git '.length)) : undefined;
     } else if (!takeExtended(header, line, patch)) return header;
     patch.at += 1;
@@ -168,19 +172,16 @@ function namedFiles(header: Header, at: PatchLines): Files {
  * becomes of it, would be shown and not be done.
  */
 function whyContradictory(header: Header, { action, from, to }: Files): string | undefined {
-  const { words, git, oldPath, newPath } = header;
+  const { words, first, oldPath, newPath } = header;
   if (words.has('rename from') !== words.has('rename to')) return 'a rename needs both names';
   if (header.isNew && action !== 'create') return 'it says that the file is new';
   if (header.isDeleted && action !== 'delete') return 'it says that the file is deleted';
   if (words.has('new mode') && action !== 'modify' && action !== 'rename') return 'the mode of no old file changes';
   if (words.has('old mode') && !words.has('new mode')) return 'an old mode needs a new one';
-  const said: readonly (readonly [string | undefined, string | undefined])[] = [
-    [oldPath, from],
-    [newPath, to],
-    // Of a file that is made or deleted git names both sides alike.
-    [git?.from, from ?? to],
-    [git?.to, to ?? from],
-  ];
-  const other = said.find(([written, meant]) => written !== undefined && !mayMean(written, meant));
-  return other === undefined ? undefined : 'it names more than one file';
+  const isNamed =
+    (oldPath === undefined || mayMean(oldPath, from)) &&
+    (newPath === undefined || mayMean(newPath, to)) &&
+    // Also where nobody can tell what it names: whoever reads it would guess.
+    (first === undefined || namesOnly(first, { from, to }));
+  return isNamed ? undefined : 'it names more than one file';
 }

@@ -37,6 +37,36 @@ export function mayMean(written: string, path: string | undefined): boolean {
   return path !== undefined && (written === path || below(written) === path);
 }
 
+export interface Sides {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+}
+
+/** Options of diff and git, and what hg says of revisions. */
+const OPTIONS = /^(?:(?:-r [0-9a-f]{12,40}|-U \d+|-\S+) )*/;
+
+/** Whether the first line of a file names these two and nothing else: blanks are not quoted there, so each may part the names. */
+export function namesOnly(written: string, { from, to }: Sides): boolean {
+  if (written.includes('\t')) return false;
+  const names = written.replace(OPTIONS, '');
+  // hg names it once.
+  if (from !== undefined && from === to && isSide(names, to, from)) return true;
+  for (let at = names.indexOf(' '); at >= 0; at = names.indexOf(' ', at + 1)) {
+    if (isSide(names.slice(0, at), from, to) && isSide(names.slice(at + 1), to, from)) return true;
+  }
+  return false;
+}
+
+/** Of a file that is made or deleted git names both sides alike. */
+function isSide(written: string, meant: string | undefined, other: string | undefined): boolean {
+  const name = headerPath(written.replace(/^'([^']*)'$/, '$1'));
+  if (name === undefined) return false;
+  if (name === NOTHING) return meant === undefined;
+  const path = meant ?? other;
+  // A directory before it that holds a blank could be another name.
+  return name === path || (mayMean(name, path) && !(/^[^/]* [^/]*\//.test(name) && name === written));
+}
+
 /** The one name that both mean: the same, or the same below `a/` and `b/` or two other directories. */
 export function samePath(from: string, to: string, isGit: boolean): string | undefined {
   const marks: readonly [string, string] = [from.slice(0, 2), to.slice(0, 2)];

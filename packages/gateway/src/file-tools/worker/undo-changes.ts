@@ -1,9 +1,10 @@
+import { accessSync, constants } from 'node:fs';
 import { type ChangePlan, createCurrentReader, type ReadCurrent } from './change-plan.ts';
 import type { PlannedChange } from './commit-changes.ts';
 import { FileFailure } from './file-failure.ts';
 import type { Touched } from './locate-files.ts';
 import type { FileChange, FileChanges, FileState } from './tool-shapes.ts';
-import type { Place } from './walk-path.ts';
+import { at, type Place } from './walk-path.ts';
 import type { Workplace } from './workplace.ts';
 
 export interface UndoInput {
@@ -40,6 +41,7 @@ export function planUndo(
     const looked = place === undefined ? undefined : look(read, place, change);
     if (place === undefined || looked?.kind === 'other' || looked === undefined) conflicts.push(change.path);
     else if (looked.kind === 'before') unchanged.push(change.path);
+    else if (!mayReplace(place)) conflicts.push(change.path);
     else changes.push({ place, before: looked.file, after: contentOf(change, blobs) });
   }
   const [first] = conflicts;
@@ -51,6 +53,16 @@ export function planUndo(
   }
   const output: UndoOutput = { restored: changes.map(({ place }) => place.path), unchanged, conflicts };
   return { changes, output, emptied: input.changes.directories };
+}
+
+/** SECURITY: T-15 — or whoever takes the right to write from one directory keeps people from undoing what is in the others. */
+function mayReplace({ directory }: Place): boolean {
+  try {
+    accessSync(at(directory, '.'), constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Which of the two states of a change a file is in. */
