@@ -15,9 +15,7 @@ export const exec: CommandDefinition = {
   name: 'exec',
   group: 'Agents',
   summary: 'Run one command through policy and sandbox',
-  details:
-    'In the box it reaches this workspace, and the network by a proxy that asks first. Exits as the command does, or with ' +
-    '240 and more where Palyra refuses.',
+  details: 'It reaches this workspace, and hosts by a proxy that asks. 240 or more: refused.',
   arguments: [
     { name: 'COMMAND', summary: 'The program and its arguments, after --', isRequired: false, isVariadic: true },
   ],
@@ -32,7 +30,7 @@ export const exec: CommandDefinition = {
     { flags: '--call <ID>', summary: 'Instead of a command: one that an agent’s hook was allowed' },
     {
       flags: '--for <WORDS>',
-      summary: 'With --call: what it is, for whoever reads the agent’s screen; changes nothing',
+      summary: 'With --call: what it is, for people to read',
     },
   ],
   ownExitsFrom: OWN_EXITS,
