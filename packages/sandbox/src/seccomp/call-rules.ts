@@ -157,8 +157,8 @@ const TERMINALS: readonly CallRule[] = [
   },
 ];
 
-/** F_SETLEASE, and F_SETDELEG of newer kernels, which does the same to directories. */
-const [SET_LEASE, SET_DELEGATION] = [1024, 1024 + 15];
+/** F_SETLEASE, and F_SETDELEG of newer kernels, which does the same to directories; F_GETDELEG (+ 15) only asks. */
+const [SET_LEASE, SET_DELEGATION] = [1024, 1024 + 16];
 
 const LEASES: readonly CallRule[] = [
   // SECURITY: T-39 — whoever opens the file waits until its holder gives up, 45 seconds: palyrad and the operator's programs too.
