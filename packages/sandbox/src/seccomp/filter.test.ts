@@ -184,6 +184,22 @@ describe.each(ARCHES)('seccompProgram for %s', (arch) => {
     expect([seen('B'), seen('C')]).toEqual([new Set(['EPERM']), new Set([ALLOW])]);
   });
 
+  it('refuses in Tier B what changes others without a signal, by number or by user, and lets a tool change itself', () => {
+    const seen = (name: string, args: readonly number[]) => verdictOf({ ...options, tier: 'B' }, name, args);
+    const [ofProcess, ofGroup, ofUser] = [0, 1, 2].map((which) => seen('setpriority', [which, 0, 19]));
+    expect([ofProcess, ofGroup, ofUser]).toEqual([ALLOW, ALLOW, 'EPERM']);
+    expect([0, 1, 2].map((which) => seen('setpriority', [which, 7, 19]))).toEqual(['EPERM', 'EPERM', 'EPERM']);
+  });
+
+  it('keeps in Tier B no pair that can turn to a named socket either, unless those are allowed', () => {
+    const seen = (unixSockets: 'allowed' | 'refused') =>
+      [1, 2, 3, 5].map((type) => verdictOf({ arch, tier: 'B', unixSockets }, 'socketpair', [1, type + 0x80000]));
+    expect([seen('refused'), seen('allowed')]).toEqual([
+      [ALLOW, 'EPERM', 'EPERM', ALLOW],
+      [ALLOW, ALLOW, ALLOW, ALLOW],
+    ]);
+  });
+
   it('is the same every time, and short', () => {
     expect(seccompProgram(options)).toEqual(seccompProgram({ ...options }));
     expect(seccompProgram(options).length / 8).toBeLessThan(256);
