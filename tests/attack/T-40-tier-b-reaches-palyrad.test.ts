@@ -15,6 +15,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { getPriority } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { as } from './sandbox-daemon.ts';
@@ -102,6 +103,8 @@ def attempt(name, act):
 attempt('limits', lambda: libc.prlimit(pid, 7, ctypes.create_string_buffer(16), None))
 attempt('first victim', lambda: os.write(os.open(f'/proc/{pid}/oom_score_adj', os.O_WRONLY), b'1000'))
 attempt('priority', lambda: os.setpriority(os.PRIO_PROCESS, pid, 19))
+# Of everybody with the uid, without naming one.
+attempt('priority of all', lambda: os.setpriority(os.PRIO_USER, 0, 19))
 attempt('scheduler', lambda: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0)))
 attempt('processors', lambda: os.sched_setaffinity(pid, [0]))
 print(done)
@@ -211,9 +214,11 @@ print('end')
   test('nothing of what the operator’s processes may use can be taken from them', async () => {
     const operators = await startOperators(place());
     const { stdout } = await place().daemon.run(python(STARVE.replace('PID', String(operators.pid))), tierB(place()));
+    const niceness = getPriority(operators.pid);
     operators.kill('SIGKILL');
     await once(operators, 'close');
     expect(stdout).toBe('[]\n');
+    expect(niceness).toBe(getPriority());
   });
 
   test('nothing in the operator’s keyring can be read', async () => {

@@ -111,16 +111,24 @@ async function saidBy(program: string, file: string): Promise<{ readonly code: n
   return { code, said: Buffer.concat(chunks) };
 }
 
+const BRINGS = 'B'.charCodeAt(0);
 const HERE = 'H'.charCodeAt(0);
 const FACTS = 'F'.charCodeAt(0);
 
-function isWhole(said: Buffer): boolean {
+/** Descriptors come before it, where there are any. */
+function afterDescriptors(said: Buffer): Buffer {
+  return said[0] === BRINGS ? said.subarray(1) : said;
+}
+
+function isWhole(all: Buffer): boolean {
+  const said = afterDescriptors(all);
   return said[0] === HERE && said[1] === FACTS && said.length >= 6 && said.length - 6 >= said.readUInt32LE(2);
 }
 
 /** Of facts, which are there, and the texts of those that are no other ones each time. Of a fault, every byte. */
-function readable({ code, said }: { readonly code: number; readonly said: Buffer }): string {
-  if (!isWhole(said)) return `${code} ${said.toString('latin1')}`;
+function readable({ code, said: all }: { readonly code: number; readonly said: Buffer }): string {
+  if (!isWhole(all)) return `${code} ${all.toString('latin1')}`;
+  const said = afterDescriptors(all);
   const facts: string[] = [];
   for (let at = 6; at < said.length; at += 6 + said.readUInt32LE(at + 2)) {
     const [name = '', text] = said.toString('latin1', at + 6, at + 6 + said.readUInt32LE(at + 2)).split('\0');

@@ -51,32 +51,31 @@ static void take_terminal(int socket) {
   if (ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) give_up(socket, "the terminal could not be taken");
 }
 
-/* With the first bytes go the listener of a tool with a way out, first, and descriptors of the writable tmpfs: through these the
- * launcher sees whether they are full, also when the sandbox is gone. They give no access to anything.
+/* The listener of a tool with a way out, first, and descriptors of the writable tmpfs: through these the launcher sees whether they
+ * are full, also when the sandbox is gone. They give no access to anything.
+ * SECURITY: T-39 — before the limits: descriptors that are under way are counted for the user, and who may have as few files as a
+ * tool could not send any while one leaves its own unread.
  * SECURITY: T-22, T-19 — nothing of the listener stays: who had it inside could take what is meant for the gate. */
-static ssize_t send_first(int socket, const void *bytes, size_t length, const struct request *request) {
-  char control[CMSG_SPACE((1 + MAX_TMPFS) * sizeof(int))];
-  struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = length};
-  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+static void hand_out(const struct request *request, int socket) {
+  char brings = STAGE_BRINGS, control[CMSG_SPACE((1 + MAX_TMPFS) * sizeof(int))];
+  struct iovec part = {.iov_base = &brings, .iov_len = 1};
   int fds[1 + MAX_TMPFS], count = 0;
   if (request->has_listener && (fds[count++] = open_listener()) < 0) give_up(socket, "the way out cannot be opened");
   for (int at = 0; at < request->tmpfs_count; at += 1) {
     fds[count] = open(request->tmpfs[at], O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fds[count] >= 0) count += 1;
   }
-  if (count > 0) {
-    memset(control, 0, sizeof control);
-    message.msg_control = control;
-    message.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
-    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
-    head->cmsg_level = SOL_SOCKET;
-    head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
-    memcpy(CMSG_DATA(head), fds, (size_t)count * sizeof(int));
-  }
-  ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL);
+  if (count == 0) return;
+  memset(control, 0, sizeof control);
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control};
+  message.msg_controllen = CMSG_SPACE((size_t)count * sizeof(int));
+  struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN((size_t)count * sizeof(int));
+  memcpy(CMSG_DATA(head), fds, (size_t)count * sizeof(int));
+  if (sendmsg(socket, &message, MSG_NOSIGNAL) != 1) give_up(socket, "descriptors could not be handed over");
   for (int at = 0; at < count; at += 1) close(fds[at]);
-  return sent;
 }
 
 /* SECURITY: T-14 — which file or directory is there, not what it is called: a way that was swapped leads to another. */
@@ -108,8 +107,7 @@ static void tell_facts(const struct request *request, int socket, int isolated) 
   if (facts.failed) give_up(socket, "there is no memory for the facts");
   write_u32(facts.bytes + 1, (uint32_t)(facts.length - sizeof header));
   /* All at once: each message would wake the launcher. */
-  ssize_t sent = send_first(socket, facts.bytes, facts.length, request);
-  if (sent <= 0 || write_all(socket, facts.bytes + sent, facts.length - (size_t)sent) != 0) _exit(126);
+  if (write_all(socket, facts.bytes, facts.length) != 0) _exit(126);
   release(&facts);
 }
 
@@ -150,6 +148,7 @@ _Noreturn void become_tool(const struct request *request, int socket, int isolat
   if (request->has_terminal) take_terminal(socket);
   if (!request->is_later) enter_directory(request, socket);
   umask(022);
+  hand_out(request, socket);
   set_limits(request, socket);
   if (isolated) limit_init(request, socket);
   const uint8_t here = STAGE_HERE;

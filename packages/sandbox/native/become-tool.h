@@ -4,7 +4,9 @@
 
 #include "request.h"
 
-/* What a process in a sandbox says first: from here on nothing of it changes, and who looks at it from outside need not wait. */
+/* What a process in a sandbox says first, with the descriptors that it hands over. */
+#define STAGE_BRINGS 'B'
+/* And then: from here on nothing of it changes, and who looks at it from outside need not wait. */
 #define STAGE_HERE 'H'
 
 /* Says over `socket` what failed, and why: one letter, errno (u32), a sentence. The launcher has the words for the number. */

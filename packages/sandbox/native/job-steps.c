@@ -162,11 +162,15 @@ void hear_stage(struct job *job) {
     end_job(job, REASON_CANCELLED);
     return;
   }
-  /* Of one that becomes a tool, it is the first thing that it says. */
-  size_t skipped = job->phase == JOB_PREPARING && job->said.length == 0 && bytes[0] == STAGE_HERE ? 1 : 0;
+  size_t skipped = 0;
+  /* Of one that becomes a tool, what it says before its facts. */
+  const int is_first = job->phase == JOB_PREPARING && job->said.length == 0;
+  if (is_first && bytes[0] == STAGE_BRINGS) skipped += 1;
+  const int is_here = is_first && skipped < (size_t)got && bytes[skipped] == STAGE_HERE;
+  if (is_here) skipped += 1;
   append(&job->said, bytes + skipped, (size_t)got - skipped);
   if (job->said.failed) _exit(70);
-  if (skipped > 0 && job->outside.length == 0) {
+  if (is_here && job->outside.length == 0) {
     job->tool_pidfd = hold_tool(job->tool);
     look_from_outside(job);
   }

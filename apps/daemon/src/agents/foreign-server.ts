@@ -1,4 +1,5 @@
-import { readFile, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { namesAnotherServer, serverPlaces, upwards } from '@palyra/agents';
 import type { CollectPlaces } from './collect-command.ts';
@@ -33,12 +34,17 @@ export function createForeignServers({ userHome, home, asShown }: ForeignServers
   const served = ['mcp', 'serve', ...(typeof home === 'string' ? ['--home', home] : [])];
   const known = new Map<string, { readonly stamp: string; readonly isForeign: boolean }>();
   const isForeign = async (path: string, { client, program, isProjects }: Asking): Promise<boolean> => {
-    const found = await stat(path).catch(absentOnly);
-    if (found === undefined) return false;
+    // SECURITY: T-39 — a pipe in its place would have us wait for whoever writes into it, with one of a few threads.
+    await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(absentOnly);
+    if (file === undefined) return false;
+    const found = await file.stat();
+    if (!found.isFile() || found.size > LONGEST) throw new Error('No settings are as long.');
     const stamp = [found.dev, found.ino, found.size, found.mtimeMs, found.ctimeMs, client, program, isProjects].join();
     const before = known.get(path);
     if (before?.stamp === stamp) return before.isForeign;
-    const whole = await readFile(path, 'utf8');
+    // As long as it was said to be: it may have grown since.
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(found.size), 0, found.size, 0);
+    const whole = buffer.toString('utf8', 0, bytesRead);
     const text = isProjects ? whole : (asShown?.(client, relative(userHome, path), whole) ?? whole);
     const judged = namesAnotherServer({ path, text }, [program, ...served]);
     if (known.size >= MOST_KNOWN) known.clear();
@@ -69,6 +75,7 @@ interface Asking extends Pick<ServerQuestion, 'client' | 'program'> {
   readonly isProjects: boolean;
 }
 
+const LONGEST = 64 * 1024 * 1024;
 const MOST_KNOWN = 256;
 
 function absentOnly(error: unknown): undefined {

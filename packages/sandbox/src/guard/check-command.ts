@@ -2,6 +2,7 @@ import { posix } from 'node:path';
 import type { SandboxCommand } from '../command.ts';
 import type { SandboxProfile } from '../profile.ts';
 import { argumentProfile } from './argument-profiles.ts';
+import { programOfGitConfig } from './git-programs.ts';
 import { type IdentifiedProgram, identifyProgram, type UnidentifiedProgram } from './identify-program.ts';
 import { type RunsCode, runsCode } from './interpreter-guard.ts';
 import { createPathScope, type PathScope, refuseArgument, refusePath } from './path-arguments.ts';
@@ -104,12 +105,26 @@ function refuseInterpreter(request: CommandCheckRequest, identity: IdentifiedPro
 
   const found = runsCode(identity, command.argv);
   if (found !== undefined) return interpreterRefused(describe(found));
+  const configured = identity.names.includes('git') ? programOfGit(request) : undefined;
+  if (configured !== undefined)
+    return interpreterRefused(`the repository's configuration has git start it (${configured})`);
   if (identity.form.kind === 'native') return undefined;
   if (identity.form.kind === 'text') return interpreterRefused('the file is text that only a shell would run');
   if (identity.form.chain.some((path) => isAgentWritable(path, profile, files))) {
     return interpreterRefused("the script's interpreter lies where the agent may write");
   }
   return listed(request, identity.path) === undefined ? interpreterRefused('the program is a script') : undefined;
+}
+
+function programOfGit({ command, profile, files }: CommandCheckRequest): string | undefined {
+  const { root } = profile.workspace;
+  return programOfGitConfig({
+    argv: command.argv,
+    cwd: command.cwd ?? root,
+    tier: profile.tier,
+    workspace: root,
+    files,
+  });
 }
 
 function describe({ name, does, argument }: RunsCode): string {

@@ -1,5 +1,5 @@
 import { ALL_BITS, type ArgumentTest, type CallRule } from './call-rule.ts';
-import { AF_UNIX, NEIGHBOURS, NO_UNIX_SOCKETS } from './neighbour-rules.ts';
+import { AF_UNIX, NEIGHBOURS, NO_CONNECTABLE_PAIR, NO_UNIX_SOCKETS, SOCKET_TYPE } from './neighbour-rules.ts';
 
 export interface CallRuleOptions {
   readonly tier: 'B' | 'C';
@@ -13,7 +13,7 @@ export interface CallRuleOptions {
  * (a tool may run what it wrote anyway).
  */
 export function callRules({ tier, unixSockets }: CallRuleOptions): readonly CallRule[] {
-  if (tier === 'B') return [...TIER_B, ...(unixSockets === 'refused' ? [NO_UNIX_SOCKETS] : [])];
+  if (tier === 'B') return [...TIER_B, ...(unixSockets === 'refused' ? [NO_UNIX_SOCKETS, NO_CONNECTABLE_PAIR] : [])];
   return [
     ...IN_MEMORY,
     ...OTHER_PROCESSES,
@@ -157,8 +157,8 @@ const TERMINALS: readonly CallRule[] = [
   },
 ];
 
-/** F_SETLEASE, and F_SETDELEG of newer kernels, which does the same to directories. */
-const [SET_LEASE, SET_DELEGATION] = [1024, 1024 + 15];
+/** F_SETLEASE, and F_SETDELEG of newer kernels, which does the same to directories; F_GETDELEG (+ 15) only asks. */
+const [SET_LEASE, SET_DELEGATION] = [1024, 1024 + 16];
 
 const LEASES: readonly CallRule[] = [
   // SECURITY: T-39 — whoever opens the file waits until its holder gives up, 45 seconds: palyrad and the operator's programs too.
@@ -171,9 +171,7 @@ const LEASES: readonly CallRule[] = [
 ];
 
 const [AF_INET, AF_INET6, AF_NETLINK] = [2, 10, 16];
-const [SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET] = [1, 2, 5];
-/** SOCK_TYPE_MASK; above it are SOCK_CLOEXEC and SOCK_NONBLOCK. */
-const SOCKET_TYPE = 0xf;
+const [SOCK_STREAM, SOCK_DGRAM] = [1, 2];
 const NETLINK_ROUTE = 0;
 
 function socketRules(unixSockets: 'allowed' | 'refused'): readonly CallRule[] {
@@ -213,18 +211,9 @@ function socketRules(unixSockets: 'allowed' | 'refused'): readonly CallRule[] {
       action: 'EAFNOSUPPORT',
       why: 'pairs are of Unix sockets',
     },
-    ...(unixSockets === 'refused' ? [CONNECTABLE_PAIR] : []),
+    ...(unixSockets === 'refused' ? [NO_CONNECTABLE_PAIR] : []),
   ];
 }
-
-// SECURITY: T-19 — half of a datagram pair (SOCK_RAW is one too) may still connect or send to any named socket; a stream
-// or seqpacket pair is connected for good.
-const CONNECTABLE_PAIR: CallRule = {
-  calls: ['socketpair'],
-  when: [{ argument: 1, mask: SOCKET_TYPE, is: 'none_of', values: [SOCK_STREAM, SOCK_SEQPACKET] }],
-  action: 'EPERM',
-  why: 'a pair of datagram sockets reaches named sockets',
-};
 
 /** S_ISUID | S_ISGID. `mkdir` drops them by itself. */
 const SET_ID_BITS = 0o6000;

@@ -169,12 +169,12 @@ describe.each(ARCHES)('seccompProgram for %s', (arch) => {
 
   it('refuses leases and delegations, in either tier, and no other use of fcntl', () => {
     const seen = (tier: 'B' | 'C') =>
-      [0, 1, 2, 3, 4, 5, 6, 7, 8, 36, 37, 38, 1024, 1025, 1026, 1030, 1031, 1033, 1039, 1040].filter(
+      [0, 1, 2, 3, 4, 5, 6, 7, 8, 36, 37, 38, 1024, 1025, 1026, 1030, 1031, 1033, 1039, 1040, 1041].filter(
         (command) => verdictOf({ ...options, tier }, 'fcntl', [0, command, 1]) === 'EPERM',
       );
     expect([seen('B'), seen('C')]).toEqual([
-      [1024, 1039],
-      [1024, 1039],
+      [1024, 1040],
+      [1024, 1040],
     ]);
   });
 
@@ -182,6 +182,22 @@ describe.each(ARCHES)('seccompProgram for %s', (arch) => {
     const calls = 'shmget shmat shmctl msgget msgsnd msgrcv msgctl semget semop semtimedop semctl'.split(' ');
     const seen = (tier: 'B' | 'C') => new Set(calls.map((name) => verdictOf({ ...options, tier }, name)));
     expect([seen('B'), seen('C')]).toEqual([new Set(['EPERM']), new Set([ALLOW])]);
+  });
+
+  it('refuses in Tier B what changes others without a signal, by number or by user, and lets a tool change itself', () => {
+    const seen = (name: string, args: readonly number[]) => verdictOf({ ...options, tier: 'B' }, name, args);
+    const [ofProcess, ofGroup, ofUser] = [0, 1, 2].map((which) => seen('setpriority', [which, 0, 19]));
+    expect([ofProcess, ofGroup, ofUser]).toEqual([ALLOW, ALLOW, 'EPERM']);
+    expect([0, 1, 2].map((which) => seen('setpriority', [which, 7, 19]))).toEqual(['EPERM', 'EPERM', 'EPERM']);
+  });
+
+  it('keeps in Tier B no pair that can turn to a named socket either, unless those are allowed', () => {
+    const seen = (unixSockets: 'allowed' | 'refused') =>
+      [1, 2, 3, 5].map((type) => verdictOf({ arch, tier: 'B', unixSockets }, 'socketpair', [1, type + 0x80000]));
+    expect([seen('refused'), seen('allowed')]).toEqual([
+      [ALLOW, 'EPERM', 'EPERM', ALLOW],
+      [ALLOW, ALLOW, ALLOW, ALLOW],
+    ]);
   });
 
   it('is the same every time, and short', () => {

@@ -12,7 +12,21 @@ export const NO_UNIX_SOCKETS: CallRule = {
   why: 'reaches named sockets of the operator',
 };
 
+const [SOCK_STREAM, SOCK_SEQPACKET] = [1, 5];
+/** SOCK_TYPE_MASK; above it are SOCK_CLOEXEC and SOCK_NONBLOCK. */
+export const SOCKET_TYPE: number = 0xf;
+
+// SECURITY: T-19, T-40 — half of a datagram pair (SOCK_RAW is one too) may still connect or send to any named socket; a stream
+// or seqpacket pair is connected for good.
+export const NO_CONNECTABLE_PAIR: CallRule = {
+  calls: ['socketpair'],
+  when: [{ argument: 1, mask: SOCKET_TYPE, is: 'none_of', values: [SOCK_STREAM, SOCK_SEQPACKET] }],
+  action: 'EPERM',
+  why: 'a pair of datagram sockets reaches named sockets',
+};
+
 const ANY_OTHER = { argument: 0, mask: ALL_BITS, is: 'none_of', values: [0] } as const;
+const PRIO_USER = 2;
 
 // SECURITY: T-40 — with the operator's uid these cripple palyrad or another job without a signal, which Landlock would see.
 const LIMITS_OF_OTHERS: readonly CallRule[] = [
@@ -27,6 +41,13 @@ const LIMITS_OF_OTHERS: readonly CallRule[] = [
     when: [{ ...ANY_OTHER, argument: 1 }],
     action: 'EPERM',
     why: 'sets priorities of other processes',
+  },
+  // Names nobody, and means everybody with the uid. (`ioprio_set` then means those of root, which the kernel refuses.)
+  {
+    calls: ['setpriority'],
+    when: [{ argument: 0, mask: ALL_BITS, is: 'one_of', values: [PRIO_USER] }],
+    action: 'EPERM',
+    why: 'sets priorities of all processes of a user',
   },
 ];
 

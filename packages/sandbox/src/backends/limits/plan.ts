@@ -4,6 +4,7 @@ import type { SandboxProfile } from '../../profile.ts';
 import { seccompProgram } from '../../seccomp/filter.ts';
 import type { HostSurvey } from '../../survey/host-survey.ts';
 import { toolEnvironment } from '../../tool-environment.ts';
+import { GIT_SETTINGS } from '../../tool-git-settings.ts';
 import { toolRlimits } from '../../tool-rlimits.ts';
 
 export const LIMITS_EXECUTOR = 'sandbox_tier_b';
@@ -76,20 +77,13 @@ export function planLimits(command: SandboxCommand, profile: SandboxProfile, sur
 /**
  * SECURITY: T-12, T-13 — settings in the workspace are the agent's, and name programs and files: no home there for `.curlrc`
  * and `.wgetrc`, and of a repository's configuration none of what git would start.
+ * With what cannot be told git otherwise, it is refused before (`guard/git-programs.ts`).
  */
 const WITHOUT_SETTINGS: Readonly<Record<string, string>> = {
   HOME: '/nonexistent',
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_GLOBAL: '/dev/null',
-  ...gitSettings({
-    'core.fsmonitor': 'false',
-    'core.hooksPath': '/dev/null',
-    'core.pager': 'cat',
-    'core.sshCommand': 'false',
-    'core.editor': 'false',
-    'gpg.program': 'false',
-    'credential.helper': '',
-  }),
+  ...gitSettings(GIT_SETTINGS),
 };
 
 /** As git takes them from the environment: they win over the repository's. */
