@@ -16,7 +16,8 @@ const asked = () =>
   createForeignServers({ userHome: join(project, 'nobody') }).hasOurName({
     client: 'claude-code',
     program: '/opt/palyra',
-    directories: [project],
+    cwd: project,
+    root: project,
   });
 
 test('settings of a project are read, and what is no file of a plausible size may say anything', async () => {
