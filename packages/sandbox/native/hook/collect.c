@@ -1,9 +1,10 @@
 // palyra-hook exec [--for WORDS] --home DIR --call ID
 // palyra-hook exec [--for WORDS] --listener 127.0.0.1:PORT --call ID
 //
-// As `palyra exec --call`, without Node: it brings an id and nothing else (the words are for whoever reads the agent's screen); palyrad runs the command that was decided, once,
-// and this passes on what that puts out and how it ends. Whatever is not proven to be palyrad's is not passed on, and without
-// palyrad's word on the end there is none: neither 0 nor anything that a command could have ended with.
+// As `palyra exec --call`, without Node: it brings an id and nothing else (the words are for whoever reads the agent's screen);
+// palyrad runs the command that was decided, once, and this passes on what that puts out and how it ends. Whatever is not proven
+// to be palyrad's is not passed on, and without palyrad's word on the end there is none: neither 0 nor anything that a command
+// could have ended with.
 
 #include "collect.h"
 
