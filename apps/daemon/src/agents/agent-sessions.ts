@@ -7,7 +7,7 @@ import {
   OWN_SERVER,
   readMessage,
 } from '@palyra/agents';
-import { type Caller, type Gateway, GatewayError, type Workspace } from '@palyra/gateway';
+import { type Caller, type Gateway, GatewayError, type Redactor, type Workspace } from '@palyra/gateway';
 import { AppError, type Clock, canonicalJson, type Logger, sha256OfJson } from '@palyra/primitives';
 import type { RunHubs } from '../runs/run-hubs.ts';
 import { type AgentSession, askRun } from './ask-run.ts';
@@ -50,6 +50,7 @@ export interface AgentSessionsDeps extends ForeignServersDeps, Pick<OwnRulesDeps
   readonly home: CollectPlaces['home'];
   readonly clock: Clock;
   readonly logger: Pick<Logger, 'warn'>;
+  readonly redactor: Pick<Redactor, 'redactText'>;
   caller: AgentSessions['caller'];
 }
 
@@ -113,6 +114,8 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
           attend: () => hubs.attend(session.run.id),
           held,
           places: { ...startOf(asked.program), home: deps.home },
+          // SECURITY: T-24 — its words stand in a list of processes. More than are shown, or half a secret would be none.
+          shown: proposal.kind === 'held' ? deps.redactor.redactText(proposal.command.slice(0, MOST_SHOWN)) : '',
           reportName: reportName(event),
           credential: caller.credential,
           forbidden: own.kind === 'refused' ? own.reason : undefined,
@@ -180,6 +183,7 @@ export function createAgentSessions(deps: AgentSessionsDeps): AgentSessions {
 }
 
 const MOST_SAID = 4096;
+const MOST_SHOWN = 4096;
 const NO_RULE = { kind: 'none' } as const;
 
 interface AskedCaller extends AskedHook {

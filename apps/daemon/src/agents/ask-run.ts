@@ -21,6 +21,8 @@ export interface RunQuestion {
   attend(): Attendance;
   readonly held: HeldCommands;
   readonly places: CollectPlaces;
+  /** Of a command, what people may see of it. */
+  readonly shown: string;
   readonly reportName: string;
   readonly credential: string;
   readonly agentSays: string | undefined;
@@ -42,10 +44,9 @@ export async function askRun({ run, reports }: AgentSession, question: RunQuesti
     answer.resolve(value);
   };
   const report = proposal.kind === 'delegated' ? reports.expect(question.reportName) : undefined;
-  const command = proposal.kind === 'held' ? proposal.command : '';
   const made =
     report === undefined
-      ? heldCall(run, { ...question, command, settle, cancel: () => void hub.cancelCall(key), result: () => result })
+      ? heldCall(run, { ...question, settle, cancel: () => void hub.cancelCall(key), result: () => result })
       : delegatedCall(run, { report, settle });
   const says = question.agentSays === undefined ? {} : { agentSays: question.agentSays };
   const result: Promise<ToolCallResult> = hub.propose(
@@ -96,15 +97,14 @@ function delegatedCall(run: Run, { report, settle }: Delegated): MadeCall {
   };
 }
 
-interface Held extends Pick<RunQuestion, 'held' | 'places' | 'credential' | 'forbidden'> {
-  readonly command: string;
+interface Held extends Pick<RunQuestion, 'held' | 'places' | 'shown' | 'credential' | 'forbidden'> {
   settle(answer: AgentAnswer): void;
   cancel(): void;
   result(): Promise<ToolCallResult>;
 }
 
 /** SECURITY: T-01 — what runs is what was planned and decided here; the one who comes brings an id, and no command. */
-function heldCall(run: Run, { held, places, credential, forbidden, command, settle, cancel, result }: Held): MadeCall {
+function heldCall(run: Run, { held, places, credential, forbidden, shown, settle, cancel, result }: Held): MadeCall {
   let callId = '';
   const output = createOutputChannel();
   return {
@@ -118,7 +118,7 @@ function heldCall(run: Run, { held, places, credential, forbidden, command, sett
           onEvent(event) {
             proposed.onEvent?.(event);
             if (event.kind === 'accepted') callId = event.callId;
-            if (event.kind === 'permitted') settle(answerOf(collectCommand(callId, places, command)));
+            if (event.kind === 'permitted') settle(answerOf(collectCommand(callId, places, shown)));
           },
           async onOutput(stream, bytes) {
             // At once and a copy: the next piece comes while this one is waited for, perhaps in the same buffer.

@@ -1,4 +1,11 @@
-import { type Gateway, GatewayError, type OpenedSession, type Run, type Workspace } from '@palyra/gateway';
+import {
+  type Gateway,
+  GatewayError,
+  type OpenedSession,
+  type Redactor,
+  type Run,
+  type Workspace,
+} from '@palyra/gateway';
 import type { TokenPeer } from '@palyra/identity';
 import type { Clock, Logger } from '@palyra/primitives';
 import { DaemonError } from '../daemon-error.ts';
@@ -26,6 +33,7 @@ export interface OpenWrappedDeps {
   readonly hubs: RunHubs;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly redactor: Pick<Redactor, 'redactText'>;
   /** Whose settings its own began as. */
   readonly userHome: string;
   /** Whether the device that began the run counts still. */
