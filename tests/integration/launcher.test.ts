@@ -148,6 +148,18 @@ test('output above the limit ends the job, and what was within it is there', asy
   expect(limited.output().length).toBe(100_001);
 });
 
+// SECURITY: T-17 — without credit nothing is read before it has ended: what is cut off then was told as all of it.
+test('a command that has ended before its output is read has exceeded its limit all the same', async () => {
+  await using launcher = await openLauncher();
+  const limited = launch(launcher, shell('head -c 5000 /dev/zero', { watch: { outputBytes: 1000 } }), { credit: 0 });
+  expect(await limited.ended).toMatchObject({ kind: 'ended', report: { reason: 'output', outputBytes: 1000 } });
+  const whole = launch(launcher, shell('head -c 1000 /dev/zero', { watch: { outputBytes: 1000 } }), { credit: 0 });
+  expect(await whole.ended).toMatchObject({
+    kind: 'ended',
+    report: { reason: 'none', outputBytes: 1000, exitCode: 0 },
+  });
+});
+
 test('time in which a tool may not speak does not count as idle', async () => {
   await using launcher = await openLauncher();
   const quiet = launch(launcher, shell('echo one; read line; echo two', { watch: { idleMs: 1000 } }), {

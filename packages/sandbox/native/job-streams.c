@@ -33,7 +33,10 @@ void take_output(struct job *job, int *fd, uint8_t kind) {
   if (passed > 0) send_frame(kind, job->id, chunk, passed);
   /* SECURITY: T-19 — a copy of us that becomes another tool can be looked into by who has its uid. */
   explicit_bzero(chunk, (size_t)got);
-  if (passed < (size_t)got) end_job(job, REASON_OUTPUT);
+  if (passed == (size_t)got) return;
+  /* SECURITY: T-17 — also of one that has ended by now: what was cut off would be told as all of it. */
+  if (!job->is_killed && job->reason == REASON_NONE) job->reason = REASON_OUTPUT;
+  end_job(job, REASON_OUTPUT);
 }
 
 int input_fd(const struct job *job) { return job->has_terminal ? job->fds.output : job->fds.input; }
