@@ -29,7 +29,7 @@ import { createDecide } from './tool-call/decide.ts';
 import { createExecute } from './tool-call/execute.ts';
 import { createLateRecords } from './tool-call/late-records.ts';
 import type { Caller } from './tool-call/proposed-call.ts';
-import { createRecordIntent } from './tool-call/record-intent.ts';
+import { createRecordIntent, createWithholdIntent } from './tool-call/record-intent.ts';
 import type { ToolCallSteps } from './tool-call/run-tool-call.ts';
 import type { SeekDeps } from './tool-call/seek-approval.ts';
 import { redecideWaiting, type WaitingCalls } from './tool-call/waiting-calls.ts';
@@ -104,6 +104,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
     approve: createApprove(all),
     collect,
     recordIntent: createRecordIntent(all),
+    withholdIntent: createWithholdIntent(all),
     execute: createExecute({ clock, ...connectionsOf(all) }),
     attest: createAttest(all),
   };

@@ -142,7 +142,7 @@ export async function commitEntries(
   if (output?.kind !== 'program') throw new JournalError('journal.outcome_unknown', 'The journal gave no answer.');
   return {
     kind: 'appended',
-    entries: appendedEntries(output.output as JournalOutput, entries.length),
+    entries: appendedEntries(output.output as JournalOutput, entries.length + (log.late === undefined ? 0 : 1)),
     results: outcome.results.slice(0, -1),
   };
 }

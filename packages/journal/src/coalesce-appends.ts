@@ -5,7 +5,7 @@ import { hasAct } from './store/apply-entry.ts';
 import type { JournalSchema } from './store/journal-schema.ts';
 import type { PreparedEntry } from './store/prepared-entry.ts';
 
-export type AppenderOptions = AppendOptions & Pick<CommitOptions, 'signedBy'>;
+export type AppenderOptions = AppendOptions & Pick<CommitOptions, 'signedBy' | 'late'>;
 
 export interface Appender {
   /** Throws as `commitEntries` does. */
@@ -59,8 +59,8 @@ export function createAppender(database: Database<JournalSchema>, origin: string
 
   return {
     append(entries, options) {
-      const { steps, notifications, signedBy } = options;
-      const canFailAlone = steps !== undefined || notifications !== undefined || signedBy !== undefined;
+      const { steps, notifications, signedBy, late } = options;
+      const canFailAlone = [steps, notifications, signedBy, late].some((own) => own !== undefined);
       if (canFailAlone || entries.some(hasAct)) return commitEntries(database, entries, { ...options, origin });
       return new Promise((resolve, reject) => {
         if (waiting.length === 0) queueMicrotask(flush);

@@ -8,9 +8,9 @@ import {
   prepareEntries,
   refuseOwnKinds,
 } from './append-entries.ts';
-import { type AttestedCall, type AttestOutcome, attestCall } from './attest-call.ts';
+import { type AttestAppend, type AttestedCall, type AttestOutcome, attestCall } from './attest-call.ts';
 import { createByteGate } from './bodies/byte-gate.ts';
-import { type AppenderOptions, createAppender } from './coalesce-appends.ts';
+import { createAppender } from './coalesce-appends.ts';
 import { newestStoredCheckpoint } from './cosigned-checkpoint.ts';
 import { type CreateLogDeps, createLog, currentLog } from './create-log.ts';
 import { entryOfBody } from './entry-of-body.ts';
@@ -27,6 +27,7 @@ import { createPolicySnapshots } from './policy-snapshots.ts';
 import { type EntryFilter, type EntryPage, type PageRequest, queryEntries } from './query-entries.ts';
 import { rotateKey } from './rotate-key.ts';
 import type { JournalSchema, LogRow } from './store/journal-schema.ts';
+import type { PreparedEntry } from './store/prepared-entry.ts';
 import { createStoredBodies, type StoredBodies, sweepBodies } from './stored-bodies.ts';
 import { type TailOptions, tailEntries } from './tail-entries.ts';
 
@@ -99,10 +100,14 @@ export async function openJournal(deps: JournalDeps): Promise<Journal> {
   const appender = createAppender(database, log.origin);
   const attesting = new Set<Promise<unknown>>();
 
-  const appendAny = async (actor: Actor, drafts: readonly Draft[], options: AppenderOptions = {}) => {
-    const entries = prepareEntries(actor, drafts, clock);
+  const appendAny: AttestAppend = async (actor, drafts, { late, ...options } = {}) => {
+    const entries = prepareEntries(actor, late === undefined ? drafts : [...drafts, late.draft], clock);
     if (!snapshots.has(drafts)) await snapshots.require(drafts);
-    return gate.pass(weightOf(entries), () => appender.append(entries, options));
+    const weight = weightOf(entries);
+    if (late === undefined) return gate.pass(weight, () => appender.append(entries, options));
+    const entry = entries.at(-1) as PreparedEntry;
+    const others = entries.slice(0, -1);
+    return gate.pass(weight, () => appender.append(others, { ...options, late: { ...late, entry } }));
   };
 
   return {

@@ -34,10 +34,21 @@ export async function tellCall(
 ): Promise<ToolCallResult> {
   let id = '';
   let place: HeldPlaces | undefined;
+  let ahead: { readonly place: HeldPlaces; readonly happened: Happening[]; readonly count: number } | undefined;
   let repeated: Extract<CallEvent, { readonly kind: 'repeated' }> | undefined;
   const offsets = { stdout: 0, stderr: 0 };
   const said = (happened: Happening) => ({ time: clock.now(), call: { id, key }, happened });
-  const tell = (happened: Happening) => ring.push(said(happened), 'passing');
+  const tell = (happened: Happening) => {
+    if (ahead === undefined) {
+      ring.push(said(happened), 'passing');
+      return;
+    }
+    const { happened: before, count } = ahead;
+    before.push(happened);
+    if (before.length < count) return;
+    ahead.place.fill(before.map(said), 'passing');
+    ahead = undefined;
+  };
 
   const tellEvent = (event: CallEvent): void => {
     switch (event.kind) {
@@ -88,14 +99,26 @@ export async function tellCall(
         }
         await readers.caughtUp(signal);
       },
-      tellAt() {
-        place = ring.hold(PLACES_OF_A_CALL);
-        return place;
+      tellAt(before) {
+        const first = before > 0 ? ring.hold(before) : undefined;
+        const end = ring.hold(PLACES_OF_A_CALL);
+        ahead = first && { place: first, happened: [], count: before };
+        place = end;
+        return {
+          number: end.number,
+          release() {
+            first?.release();
+            end.release();
+            if (place === end) ahead = place = undefined;
+          },
+        };
       },
     });
     tellEnd(result);
     return result;
   } catch (error) {
+    ahead?.place.release();
+    ahead = undefined;
     place?.release();
     tell({ kind: 'rejected', error });
     throw error;

@@ -49,6 +49,11 @@ export interface Tool {
   readonly isDelegated?: true;
   /** A whole session: it lasts as long as whoever began it wants, and other calls of the run are made while it does. */
   readonly isSession?: true;
+  /**
+   * Soon over, reaches nobody, and changes nothing that anybody could notice: such a call is recorded once, with its end.
+   * SECURITY: T-32 — all others are on record before they begin.
+   */
+  readonly changesNothing?: true;
   /** Checks the input and says exactly what would be done. Nothing runs and nothing changes; does not throw. */
   plan(input: JsonObject, place: CallPlace): Promise<ToolPlan | ToolRefusal>;
   /**

@@ -7,6 +7,8 @@ export interface FileTool {
   readonly description: string;
   readonly inputSchema: ObjectSchema;
   readonly capabilities: readonly 'filesystem_write'[];
+  /** Reads so much and no more. A search is as long as its directory is large, and is on record while it lasts. */
+  readonly changesNothing?: true;
 }
 
 const path = (description: string): InputSchema => ({ type: 'string', description, minLength: 1, maxLength: 4096 });
@@ -37,6 +39,7 @@ const READ: FileTool = {
   description:
     'Reads lines of a text file, or bytes of any file, in the workspace. Answers with the digest of the file.',
   capabilities: [],
+  changesNothing: true,
   inputSchema: schema(
     {
       path: path('Relative to the workspace.'),

@@ -11,6 +11,7 @@ import { type CallLedger, idsOf, type LastDecision } from './call-ledger.ts';
 import type { OpenedCall } from './decided-call.ts';
 import type { LateRecords } from './late-records.ts';
 import { outputOf } from './output-of.ts';
+import { EVENTS_OF_A_BEGINNING, rowOf, tellBegun, whatConflicts } from './record-intent.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
 import type { ToolCallResult } from './tool-call-result.ts';
 
@@ -26,7 +27,7 @@ export interface AttestDeps {
 /** One attestation for every end, durable before anybody is told. */
 export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
   const statements = callStatements(deps.database);
-  return async (_opened, end, ledger) => {
+  const attest: ToolCallSteps['attest'] = async (opened, end, ledger) => {
     const { journal, policy, redactor, owner, late } = deps;
     // Also when it cannot be recorded: what did not begin holds nothing of the budget.
     using cleanUp = new DisposableStack();
@@ -40,12 +41,15 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
     }
     // After that: what is kept of its input is known now.
     const { call } = ledger;
-    const last = ledger.last as LastDecision;
+    const { withheld } = ledger;
+    const last = ledger.last ?? (withheld?.made as LastDecision);
     const output = end.kind === 'executed' ? outputOf(end.result, redactor) : undefined;
     const all = end.kind === 'executed' ? end.result.ran?.egressAll : undefined;
     let body: Body | undefined;
     let connections: Body | undefined;
-    const record = async (told: number | null): Promise<ToolCallResult | 'conflict'> => {
+    const record = async (
+      told: number | null,
+    ): Promise<ToolCallResult | Extract<AttestOutcome, { kind: 'conflict' }>> => {
       if (output !== undefined) body ??= await journal.bodies.prepare(canonicalJson(output));
       // SECURITY: T-31 — each connection is on record, however many there were, and the attestation says so of all of them.
       if (all !== undefined) connections ??= await journal.bodies.prepare(connectionsText(all, redactor));
@@ -63,11 +67,11 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
         drafts: [{ kind: 'outcome', data: outcomeData(call, end, { output: body, connections }) }],
         steps: endSteps(ledger, end, { statements, kept, body, owner, told }),
       });
-      if (attested.kind === 'conflict') return 'conflict';
+      if (attested.kind === 'conflict') return attested;
       const outcome = { ...result.outcome, ...output };
       return { ...result, outcome, attestation: attestationOf(facts, attested) };
     };
-    const place = isKept(end) ? call.proposed.tellAt?.() : undefined;
+    const place = isKept(end) ? call.proposed.tellAt?.(withheld === undefined ? 0 : EVENTS_OF_A_BEGINNING) : undefined;
     // What is not recorded is not told: whoever waits for what comes after it must not wait for it.
     using unlessTold = new DisposableStack();
     unlessTold.defer(() => place?.release());
@@ -76,12 +80,23 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
       if (ledger.hasIntent) late.keep(() => record(null));
       throw error;
     });
-    if (recorded === 'conflict')
+    if ('kind' in recorded) {
+      // Nothing of it is on record, and nobody knows of it: it is refused as it would have been before it was done.
+      if (withheld !== undefined) {
+        unlessTold.dispose();
+        return attest(opened, whatConflicts(recorded.step), ledger);
+      }
       throw new JournalError('journal.not_recorded', 'The call was attested by somebody else.');
+    }
     unlessTold.move();
+    if (withheld !== undefined) {
+      call.reservation?.count();
+      tellBegun(call, { isFirst: true });
+    }
     if (end.kind === 'refused' && !ledger.hasIntent && !isParked(call, end)) call.run.budget.refuse();
     return recorded;
   };
+  return attest;
 }
 
 /** A human was asked, and the same key asks again: not refused, and not over. */
@@ -188,27 +203,19 @@ function isKept(end: CallEnd): boolean {
 
 /** The row that answers the same key again; a refusal has none yet. */
 function endSteps(
-  { call, hasIntent }: CallLedger,
+  { call, hasIntent, withheld }: CallLedger,
   end: CallEnd,
-  { statements: { countRefusal, endCall, insertRefused }, owner, kept, body, told: number }: Ending,
+  { statements: { countRefusal, endCall, insertCall, insertRefused }, owner, kept, body, told: number }: Ending,
 ): readonly Step[] {
   const told = { result: canonicalJson({ ...kept }), output: body?.commitment ?? null, told: number };
+  const facts = () => canonicalJson(knownFacts(call) as unknown as JsonValue);
+  if (withheld !== undefined) return [insertCall({ ...rowOf(call, owner), state: 'ended', facts: facts(), ...told })];
   if (end.kind === 'executed' || hasIntent) return [endCall({ id: call.id, ...told })];
   // A question that is open is asked again with the same key.
   if (isParked(call, end)) return [];
   const counted = countRefusal({ run: call.run.id });
   if (!isKept(end)) return [counted];
-  const row = {
-    id: call.id,
-    run: call.run.id,
-    key: call.proposed.key ?? null,
-    input: call.input.commitment,
-    tool: call.toolName,
-    state: 'ended',
-    owner,
-    facts: canonicalJson(knownFacts(call) as unknown as JsonValue),
-    ...told,
-  } as const;
+  const row = { ...rowOf(call, owner), state: 'ended', facts: facts(), ...told } as const;
   return [counted, insertRefused(row)];
 }
 

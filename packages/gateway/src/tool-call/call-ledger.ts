@@ -32,7 +32,11 @@ export interface CallLedger {
   intended(
     intent: Intent,
   ): Promise<{ readonly kind: 'recorded' } | { readonly kind: 'conflict'; readonly step: number }>;
-  /** Outcome and attestation in one commit. `conflict`: somebody else has attested it. */
+  /** The same in the commit of the end, which has what else belongs to it. */
+  withhold(intent: Intent): void;
+  /** Waits for the end of its call; undefined when it is on record, or there is none. */
+  readonly withheld: Intent | undefined;
+  /** Outcome and attestation in one commit. `conflict`: somebody else has attested it, or a withheld intent does not hold. */
   attest(end: AttestedEnd): Promise<AttestOutcome>;
   /** The last decision that was recorded, and under what. */
   readonly last: LastDecision | undefined;
@@ -85,6 +89,7 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
   let isProposed = false;
   let last: LastDecision | undefined;
   let followed: FollowedCall = call;
+  let withheld: Intent | undefined;
   const anchors: Partial<Record<Anchor['kind'], Anchor>> = {};
 
   const append = async (
@@ -100,6 +105,11 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
       if (entry !== undefined && (kind === 'intent' || kind === 'decision')) anchors[kind] = { kind, ...entry };
     });
     return appended;
+  };
+  const intentDrafts = async ({ made, executor, plan, drafts }: Intent): Promise<readonly CallerDraft[]> => {
+    const printed = await journal.bodies.prepare(canonicalJson(plan));
+    const data = { ...ids, executor, policy_snapshot: made.snapshot, plan: printed };
+    return [decisionDraft(made), ...drafts, { kind: 'intent', data }];
   };
   const under = async (decision: RecordedDecision, policies: DecidingPolicies): Promise<LastDecision> => ({
     decision,
@@ -136,23 +146,36 @@ export function openLedger(call: OpenedCall, journal: Journal): CallLedger {
       return last;
     },
     async decided(decision, policies) {
+      withheld = undefined;
       const made = await under(decision, policies);
       if (decision.kind !== 'deny') await keepInput();
       await append([decisionDraft(made)]);
       last = made;
     },
-    async intended({ made, executor, plan, drafts, steps, notifications }) {
-      const printed = await journal.bodies.prepare(canonicalJson(plan));
-      const intent: CallerDraft = {
-        kind: 'intent',
-        data: { ...ids, executor, policy_snapshot: made.snapshot, plan: printed },
-      };
-      const appended = await append([decisionDraft(made), ...drafts, intent], { steps, notifications });
+    async intended(intent) {
+      withheld = undefined;
+      const { made, steps, notifications } = intent;
+      const appended = await append(await intentDrafts(intent), { steps, notifications });
       if (appended.kind === 'conflict') return appended;
       last = made;
       return { kind: 'recorded' };
     },
+    withhold(intent) {
+      withheld = intent;
+    },
+    get withheld() {
+      return withheld;
+    },
     async attest({ facts, drafts, steps }) {
+      if (withheld !== undefined) {
+        const before = [...(isProposed ? [] : [proposal()]), ...(await intentDrafts(withheld))];
+        const all = { facts, drafts: [...before, ...drafts], steps: [...withheld.steps, ...steps] };
+        const attested = await journal.attest(actor, all);
+        if (attested.kind === 'conflict') return attested;
+        last = withheld.made;
+        withheld = undefined;
+        return attested;
+      }
       const wanted: Anchor['kind'] = facts.outcome.kind === 'refused' ? 'decision' : 'intent';
       const anchor = anchors[wanted];
       if (anchor === undefined) {

@@ -36,8 +36,11 @@ export interface ProposedCall {
   /** What the caller has read that it should not trust. */
   readonly taints?: readonly string[];
   readonly signal?: AbortSignal;
-  /** Where its result will be told; kept with it, so that it is told under the same number after a restart. */
-  tellAt?(): ToldPlace;
+  /**
+   * Where its result will be told; kept with it, so that it is told under the same number after a restart. `before`: so many
+   * events come from now on that are told before it.
+   */
+  tellAt?(before: number): ToldPlace;
   onEvent?(event: CallEvent): void;
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
   /** What comes while it runs: asked for when it does, and let go when it is over. One that throws ends the call. */

@@ -19,6 +19,11 @@ export interface ToolCallSteps {
   collect(call: PermittedCall): Promise<Passed<PermittedCall>>;
   /** Durable before anything runs: from here on the call counts, and the approval is used up. */
   recordIntent(call: PermittedCall, ledger: CallLedger): Promise<Passed<PermittedCall>>;
+  /**
+   * The same checks, for a call that changes nothing: its intent is recorded with its end. Undefined: it is not such a call,
+   * or an approval is used up by it.
+   */
+  withholdIntent(call: PermittedCall, ledger: CallLedger): Promise<Passed<PermittedCall> | undefined>;
   /** Takes nothing but a permitted call, and each one once. */
   execute(call: PermittedCall, ready?: Readiness): Promise<CallEnd>;
   /** One attestation for every end, durable before anybody is told. */
@@ -47,6 +52,10 @@ async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLed
   if (collected.kind === 'refused') return collected;
 
   return inTurn(permitted.call, async () => {
+    const withheld = await steps.withholdIntent(permitted.call, ledger);
+    if (withheld?.kind === 'refused') return withheld;
+    if (withheld !== undefined) return recordedWithEnd(withheld.call, steps, ledger);
+
     const recording = steps.recordIntent(permitted.call, ledger);
     // SECURITY: T-32 — beside the record, so nothing that anybody could notice; without the record it is given up.
     using ready = await readyBeside(recording, permitted.call);
@@ -55,6 +64,17 @@ async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLed
 
     return await steps.execute(intended.call, ready);
   });
+}
+
+/**
+ * SECURITY: T-32 — nobody is told what came of it before intent and end are on record, and nobody could have noticed it. The
+ * intent of one that its tool refused is recorded before the refusal, as that of any other.
+ */
+async function recordedWithEnd(call: PermittedCall, steps: ToolCallSteps, ledger: CallLedger): Promise<CallEnd> {
+  const end = await steps.execute(call);
+  if (end.kind === 'executed') return end;
+  const intended = await steps.recordIntent(call, ledger);
+  return intended.kind === 'refused' ? intended : end;
 }
 
 /** When the record is on its way, and this thread has nothing to do but to wait for it. */

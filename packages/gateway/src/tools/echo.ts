@@ -22,6 +22,7 @@ const METADATA: ToolMetadata = {
 export function createEcho({ clock }: { readonly clock: Clock }): Tool {
   return {
     metadata: METADATA,
+    changesNothing: true,
     plan: async (input, { timeoutMs }) => builtInPlan(METADATA, input, timeoutMs),
     async execute({ plan }) {
       const startedAt = clock.now();

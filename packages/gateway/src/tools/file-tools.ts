@@ -48,6 +48,7 @@ function define(tool: FileTool, deps: FileToolDeps): Tool {
   const metadata = metadataOf(tool);
   return {
     metadata,
+    ...(tool.changesNothing === true ? { changesNothing: true } : {}),
     async plan(input, place) {
       const { workspace } = place;
       const context = { workspace, blobs: changes.blobsOf(place.runId) };

@@ -7,12 +7,14 @@ import { nodeCrypto, nodeSha256 } from '../node-crypto.ts';
 import {
   type AttestedApproval,
   attestationIn,
+  finishPayload,
   MAX_PAYLOAD,
   PAYLOAD_TYPE,
   readAttestation,
   signAttestation,
   type ToolAttestation,
   writeAttestation,
+  writeBehindAnchor,
 } from './attestation.ts';
 import type { Signer } from './crypto.ts';
 import { isEnvelopeSignedBy, openEnvelope, signEnvelope } from './dsse.ts';
@@ -359,3 +361,16 @@ function unlessInvalid<Result>(act: () => Result): Result | undefined {
     throw error;
   }
 }
+
+test('a payload that gets its anchor later is the one that has it from the beginning', () => {
+  const { anchor: _anchor, ...unanchored } = EXECUTED;
+  const behind = writeBehindAnchor(unanchored);
+  fc.assert(
+    fc.property(fc.maxSafeNat(), fc.uint8Array({ minLength: 32, maxLength: 32 }), (seq, bytes) => {
+      const anchor = { kind: 'intent', seq, hash: Buffer.from(bytes).toString('hex') } as const;
+      expect(finishPayload(behind, anchor)).toEqual(writeAttestation({ ...unanchored, anchor }));
+    }),
+  );
+  expect(() => writeBehindAnchor({ ...unanchored, egress_left_out: -1 })).toThrow(JournalError);
+  expect(() => writeBehindAnchor({ ...unanchored, sandbox_enforcement: 'not_executed' })).toThrow('contradicts itself');
+});

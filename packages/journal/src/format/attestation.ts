@@ -64,6 +64,32 @@ function spelledSubject(attestation: ToolAttestation): string {
 
 const spellPredicate = spellWith(attestationFields);
 
+/** Stands where the anchor will. */
+const NO_ANCHOR: ToolAttestation['anchor'] = { kind: 'intent', seq: 0, hash: '0'.repeat(64) };
+
+/**
+ * The payload behind its anchor, of a call whose intent gets its place in the same commit: `finishPayload` has the rest.
+ * Throws as `writeAttestation` does.
+ */
+export function writeBehindAnchor(attestation: Omit<ToolAttestation, 'anchor'>): string {
+  const written = textOf(writeAttestation({ ...attestation, anchor: NO_ANCHOR })) ?? '';
+  const before = beforeBehind(NO_ANCHOR);
+  // The first of all fields in their order; were it not, the payload would be another one than is said here.
+  if (!written.startsWith(before)) throw invalid('does not begin with its anchor.');
+  return written.slice(before.length);
+}
+
+/** The payload that `writeAttestation` gives of the same attestation with this anchor. */
+export function finishPayload(behind: string, anchor: ToolAttestation['anchor']): Uint8Array {
+  const payload = utf8(beforeBehind(anchor) + behind);
+  requireSmall(payload);
+  return payload;
+}
+
+function beforeBehind({ hash, kind, seq }: ToolAttestation['anchor']): string {
+  return `${HEAD}{"anchor":{"hash":"${hash}","kind":"${kind}","seq":${seq}}`;
+}
+
 /** Undefined: it is not as it should be, or nobody can say so this way. */
 function quicklySpelled(attestation: ToolAttestation): string | undefined {
   try {

@@ -22,7 +22,7 @@ export interface ExecutionRecord {
  * The body behind `execution_sha256`. It is made of the attestation's own fields, so whoever has the salt recomputes the
  * digest from the attestation alone, and whoever makes the attestation calls this before it has the digest.
  */
-export function executionRecordOf(attestation: Omit<ToolAttestation, 'execution_sha256'>): Uint8Array {
+export function executionRecordOf(attestation: Omit<ToolAttestation, 'execution_sha256' | 'anchor'>): Uint8Array {
   const { call_id, tool, input_sha256, executor, sandbox_enforcement, outcome, policy_snapshot_sha256 } = attestation;
   return executionRecordBytes({
     call_id,

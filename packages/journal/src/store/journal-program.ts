@@ -1,14 +1,18 @@
 import { type ProgramRun, rowsOf, type WriterProgram } from '@palyra/storage';
 import type { Kysely } from 'kysely';
+import { hexOf } from '../format/bytes.ts';
+import type { Signer } from '../format/crypto.ts';
 import { entryHash } from '../format/entry.ts';
 import { addLeaf, type CompletedNode, HASH_BYTES } from '../format/merkle-tree.ts';
 import { JournalError } from '../journal-error.ts';
+import { readSigner } from '../keys/key-file.ts';
 import { nodeSha256 } from '../node-crypto.ts';
 import { applyEntry, hasAct } from './apply-entry.ts';
 import { isCertified } from './certified-key.ts';
 import { firstOf, idOf, MOST_ENTRIES, MOST_LOGS } from './entry-id.ts';
 import type { JournalSchema, LogRow } from './journal-schema.ts';
 import { KEPT_LEVEL } from './journal-schema.ts';
+import { finishAttestation, type LateAttestation } from './late-attestation.ts';
 import { currentLogRow, type HeadMemory, keepHead, type LogHead, readHead } from './log-head.ts';
 import type { PreparedBody, PreparedEntry } from './prepared-entry.ts';
 import { type JournalSettings, sealLogs, sealRows } from './seal-logs.ts';
@@ -18,6 +22,8 @@ export const JOURNAL_PROGRAM = 'journal';
 
 export interface JournalInput {
   readonly entries: readonly PreparedEntry[];
+  /** One more entry, behind them, that says where one of them stands. It is signed here. */
+  readonly late?: LateAttestation;
   /** The log that they are for; entries that name its hashes would mean nothing in another. */
   readonly origin?: string;
   /** The largest size at which they still mean what they say. */
@@ -47,7 +53,9 @@ export interface JournalOutput {
 const journal: WriterProgram<JournalInput, JournalOutput, JournalSettings, LogHead> = {
   name: JOURNAL_PROGRAM,
   keepsMemory: true,
-  *run(build, { entries, create, origin, signedBy, upTo = Infinity }, { memory, settings }): ProgramRun<JournalOutput> {
+  *run(build, input, { memory, settings }): ProgramRun<JournalOutput> {
+    const { entries, late, create, origin, signedBy, upTo = Infinity } = input;
+    const all = late === undefined ? entries : [...entries, late.entry];
     if (create !== undefined) yield* begin(build, create, { memory, settings });
     const head = memory.get() ?? (yield* readHead(build));
     if (head === undefined) throw new JournalError('journal.no_log', 'There is no log to append to.');
@@ -57,14 +65,17 @@ const journal: WriterProgram<JournalInput, JournalOutput, JournalSettings, LogHe
     if (head.frontier.size > upTo) {
       throw new JournalError('journal.not_recorded', 'The log went on faster than could be foreseen.');
     }
-    if (head.frontier.size + entries.length > MOST_ENTRIES) {
+    if (head.frontier.size + all.length > MOST_ENTRIES) {
       throw new JournalError('journal.not_recorded', 'The log has as many entries as one can have.', {
         fix: 'Begin a new log with `palyra journal recover`.',
       });
     }
-    if (signedBy !== undefined) yield* requireAttestable(head, entries, { signedBy, build });
-    const { next, hashes } = yield* appendTo(head, entries, build);
-    memory.set(signedBy === undefined ? next : { ...next, attesting: signedBy });
+    const signer = late === undefined ? undefined : readSigner(settings.attestationKeyFile);
+    // Of what is signed here, the key that signs it.
+    const attesting = signer === undefined ? signedBy : hexOf(signer.publicKey);
+    if (attesting !== undefined) yield* requireAttestable(head, all, { signedBy: attesting, build });
+    const { next, hashes } = yield* appendTo(head, linked(head, input, signer), build);
+    memory.set(attesting === undefined ? next : { ...next, attesting });
     if (entries.some(hasAct)) {
       // What entries do to the journal's own tables needs the log's row as it is after them, and may change it.
       yield* keepHead(build, memory);
@@ -154,34 +165,56 @@ function* createLog(
   yield* rowsOf((build as unknown as Kysely<JournalSchema>).insertInto('journal_logs').values(log));
 }
 
-function* appendTo(
-  { log, ...head }: LogHead,
-  entries: readonly PreparedEntry[],
-  build: Kysely<never>,
-): ProgramRun<{ readonly next: LogHead; readonly hashes: string }> {
-  const statements = statementsFor(build);
+interface Linked {
+  readonly next: Pick<LogHead, 'frontier' | 'previous'>;
+  readonly rows: readonly RowValues[];
+  readonly bodies: readonly RowValues[];
+  readonly completed: readonly CompletedNode[];
+  /** One after the other. */
+  readonly hashes: Buffer;
+}
+
+/** Each entry with its place, its link to the one before, and its leaf. */
+function linked(head: LogHead, { entries, late }: JournalInput, signer: Signer | undefined): Linked {
+  const { log } = head;
   let { frontier, previous } = head;
-  const hashes = Buffer.allocUnsafe(HASH_BYTES * entries.length);
+  const first = frontier.size;
+  const hashes = Buffer.allocUnsafe(HASH_BYTES * (entries.length + (late === undefined ? 0 : 1)));
   const completed: CompletedNode[] = [];
   const adding = { sha256: nodeSha256, completed: (node: CompletedNode) => void completed.push(node) };
   const rows: RowValues[] = [];
   const bodies: RowValues[] = [];
-  for (const [at, { fields, bodies: of }] of entries.entries()) {
+  const link = ({ fields, bodies: of }: PreparedEntry) => {
     const { size: seq } = frontier;
     const [time, actor, kind, version, data, ...index] = fields;
     const hash = entryHash({ origin: log.origin, seq, previous, time, actor, kind, version, data }, nodeSha256);
     frontier = addLeaf(frontier, hash, adding);
     previous = hash;
-    hashes.set(hash, HASH_BYTES * at);
+    hashes.set(hash, HASH_BYTES * rows.length);
     rows.push([idOf(log.number, seq), time, actor, kind, version, data, hash, ...index]);
     for (const body of of) bodies.push(bodyRow(body, { log: log.number, seq }));
+  };
+  for (const entry of entries) link(entry);
+  if (late !== undefined && signer !== undefined) {
+    const at = HASH_BYTES * late.anchorAt;
+    const hash = hashes.toString('hex', at, at + HASH_BYTES);
+    link(finishAttestation(late, { seq: first + late.anchorAt, hash }, signer));
   }
+  return { next: { frontier, previous }, rows, bodies, completed, hashes };
+}
+
+function* appendTo(
+  head: LogHead,
+  { next, rows, bodies, completed, hashes }: Linked,
+  build: Kysely<never>,
+): ProgramRun<{ readonly next: LogHead; readonly hashes: string }> {
+  const statements = statementsFor(build);
   yield* insertAll(rows, statements.insertEntries);
   yield* insertAll(bodies, statements.insertBodies);
   for (const { level, index, hash } of completed) {
-    if (level % KEPT_LEVEL === 0) yield one(statements.insertNode, [log.number, level, index, hash]);
+    if (level % KEPT_LEVEL === 0) yield one(statements.insertNode, [head.log.number, level, index, hash]);
   }
-  return { next: { ...head, log, frontier, previous }, hashes: hashes.toString('hex') };
+  return { next: { ...head, ...next }, hashes: hashes.toString('hex') };
 }
 
 /** Many rows to a statement: calling the database costs as much as putting in a row. */

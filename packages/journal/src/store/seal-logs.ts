@@ -17,6 +17,8 @@ import { one, statementsFor } from './statements.ts';
 export interface JournalSettings {
   /** The file of the key that signs checkpoints. It is read again when it was replaced, which is how keys rotate. */
   readonly checkpointKeyFile: string;
+  /** Of the key that signs an attestation whose anchor is in its own commit; read in the same way. */
+  readonly attestationKeyFile: string;
 }
 
 export const JOURNAL_CHANNEL = 'journal';

@@ -80,12 +80,12 @@ function compileAll(db: Kysely<JournalSchema>): JournalStatements {
   return {
     selectLog: sqlOf(db.selectFrom('journal_logs').selectAll().orderBy('number', 'desc')),
     selectUnsealed: sqlOf(db.selectFrom('journal_logs').selectAll().whereRef('size', '>', 'sealed').orderBy('number')),
-    // A call has two and three entries in a commit, with as many bodies.
-    insertEntries: [32, 8, 3, 2, 1].map((count) => ({
+    // A call has two and three entries in a commit, with as many bodies, or all five in one.
+    insertEntries: [32, 8, 5, 3, 2, 1].map((count) => ({
       count,
       sql: sqlOf(db.insertInto('journal_entries').values(Array.from({ length: count }, () => ENTRY))),
     })),
-    insertBodies: [3, 2, 1].map((count) => ({
+    insertBodies: [5, 3, 2, 1].map((count) => ({
       count,
       sql: sqlOf(db.insertInto('journal_bodies').values(Array.from({ length: count }, () => BODY))),
     })),

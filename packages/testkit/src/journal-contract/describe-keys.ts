@@ -36,7 +36,7 @@ export function describeKeys(makePlace: MakeJournalPlace): void {
       const load = Array.from({ length: 6 }, async (_, writer) => {
         for (let i = 0; rotating || i < 5; i += 1) {
           if (writer % 2 === 0) await journal.append(SAMPLE_ACTOR, [calls.runEnded(i)]);
-          else await attestSampleCall(journal, calls, { input: `${i}`, output: 'x' });
+          else await attestSampleCall(journal, calls, { input: `${i}`, output: 'x', ...inTurns(i) });
         }
       });
       for (const role of [...ROLES, ...ROLES]) await journal.rotateKey(SAMPLE_ACTOR, role);
@@ -90,7 +90,9 @@ export function describeKeys(makePlace: MakeJournalPlace): void {
       await using other = await openJournalHome(place);
       let isOver = false;
       const attest = async () => {
-        while (!isOver) await attestSampleCall(home.journal, calls, { input: 'ls', output: 'x' });
+        for (let i = 0; !isOver; i += 1) {
+          await attestSampleCall(home.journal, calls, { input: 'ls', output: 'x', ...inTurns(i) });
+        }
       };
       const attesting = [attest(), attest(), attest()];
       for (let times = 0; times < 3; times += 1) await other.journal.rotateKey(SAMPLE_ACTOR, 'attestation');
@@ -213,6 +215,11 @@ async function activeKeys(journal: Journal, role: KeyRole): Promise<number> {
   return (
     changes.filter((change) => change === 'activated').length - changes.filter((change) => change === 'retired').length
   );
+}
+
+/** Signed by whoever asks for it, or by the writer. */
+function inTurns(i: number): { readonly inOneCommit?: true } {
+  return i % 2 === 0 ? {} : { inOneCommit: true };
 }
 
 function publicKeys(place: JournalPlace): Record<KeyRole, string> {

@@ -72,6 +72,8 @@ export interface SampleExecution {
   /** Absent: the call is refused. */
   readonly output?: BodySource;
   readonly steps?: AttestedCall['steps'];
+  /** Its intent in the commit of its end, as of a call that changes nothing. */
+  readonly inOneCommit?: true;
 }
 
 export interface AttestedSample {
@@ -83,7 +85,7 @@ export interface AttestedSample {
 export async function attestSampleCall(
   journal: Journal,
   calls: SampleCalls,
-  { input, output, steps = [] }: SampleExecution,
+  { input, output, steps = [], inOneCommit }: SampleExecution,
 ): Promise<AttestedSample> {
   const snapshot = await journal.putSnapshot(SAMPLE_SNAPSHOT);
   const of = calls.call();
@@ -95,9 +97,7 @@ export async function attestSampleCall(
   const before: CallerDraft[] = [{ kind: 'proposal', data: { ...of, input: inputBody } }];
   if (outputBody === undefined) before.push({ ...decided, data: { ...decided.data, decision: 'deny' } });
   else before.push(decided, { kind: 'intent', data: { ...of, executor: 'sandbox_tier_c', policy_snapshot: snapshot } });
-  const appended = await journal.append(SAMPLE_ACTOR, before);
-  const anchor = appended.kind === 'appended' ? appended.entries.at(-1) : undefined;
-  if (anchor === undefined) throw new Error('A call without other steps met a conflict.');
+  const anchor = inOneCommit === true ? undefined : await lastOf(journal, before);
 
   const facts: AttestedCall['facts'] = {
     ...of,
@@ -109,12 +109,16 @@ export async function attestSampleCall(
     policy_snapshot_sha256: snapshot,
     policy_set_sha256: SAMPLE_SNAPSHOT.policy_set_sha256,
     decided_at: 1_760_000_000_000,
-    ...(outputBody === undefined ? refused(anchor) : executed(anchor, outputBody.commitment)),
+    ...(outputBody === undefined ? REFUSED : executed(outputBody.commitment)),
+    ...(anchor === undefined
+      ? {}
+      : { anchor: { kind: outputBody === undefined ? ('decision' as const) : ('intent' as const), ...anchor } }),
   };
   const outcome = await journal.attest(SAMPLE_ACTOR, {
     facts,
     steps,
     drafts: [
+      ...(anchor === undefined ? before : []),
       {
         kind: 'outcome',
         data: { ...of, outcome: outputBody === undefined ? 'refused' : 'completed', output: outputBody },
@@ -129,7 +133,14 @@ interface AnchorEntry {
   readonly hash: string;
 }
 
-function executed(anchor: AnchorEntry, output_sha256: string) {
+async function lastOf(journal: Journal, drafts: readonly CallerDraft[]): Promise<AnchorEntry> {
+  const appended = await journal.append(SAMPLE_ACTOR, drafts);
+  const last = appended.kind === 'appended' ? appended.entries.at(-1) : undefined;
+  if (last === undefined) throw new Error('A call without other steps met a conflict.');
+  return last;
+}
+
+function executed(output_sha256: string) {
   return {
     output_sha256,
     executor: 'sandbox_tier_c',
@@ -140,16 +151,12 @@ function executed(anchor: AnchorEntry, output_sha256: string) {
     outcome: { kind: 'completed', exit_code: 0 },
     started_at: 1_760_000_000_500,
     ended_at: 1_760_000_000_540,
-    anchor: { kind: 'intent', ...anchor },
   } as const;
 }
 
-function refused(anchor: AnchorEntry) {
-  return {
-    executor: 'none',
-    sandbox_enforcement: 'not_executed',
-    decision: { kind: 'deny', policy_ids: ['coding/no-root'], reason_code: 'policy.forbidden' },
-    outcome: { kind: 'refused', code: 'policy.forbidden' },
-    anchor: { kind: 'decision', ...anchor },
-  } as const;
-}
+const REFUSED = {
+  executor: 'none',
+  sandbox_enforcement: 'not_executed',
+  decision: { kind: 'deny', policy_ids: ['coding/no-root'], reason_code: 'policy.forbidden' },
+  outcome: { kind: 'refused', code: 'policy.forbidden' },
+} as const;
