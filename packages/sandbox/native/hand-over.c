@@ -21,7 +21,7 @@ static int pass_end(int hands, uint32_t job, const char *end, int fd) {
 /* SECURITY: T-19 — pipes, and not a pair of sockets: what is at their other end cannot be asked for, nor sent a descriptor.
  * What it says on its standard error still comes through us. */
 const char *hand_over(struct job *job, int hands) {
-  int has_both = job->fds.input >= 0 && job->fds.output >= 0 && !job->has_terminal && !job->is_gate;
+  int has_both = job->fds.input >= 0 && job->fds.output >= 0 && !job->has_terminal;
   int is_passed = has_both && hands >= 0 && pass_end(hands, job->id, "input", job->fds.input) == 0 && pass_end(hands, job->id, "output", job->fds.output) == 0;
   close_fd(&job->fds.input);
   close_fd(&job->fds.output);

@@ -2,9 +2,9 @@ import type { Logger } from '@palyra/primitives';
 import { compare } from './facts/compare.ts';
 import type { ExpectedFacts } from './facts/expected-facts.ts';
 import type { RawFacts } from './facts/raw-facts.ts';
-import { createSender } from './feed-input.ts';
 import { type LaunchPlan, STAGING, type ToolIdentity } from './launch-plan.ts';
 import type { GatePlan } from './launcher/encode-request.ts';
+import type { HandedPipes } from './launcher/handed-pipes.ts';
 import { CLOSED, type Job, type JobEvents, type Launcher } from './launcher/start-launcher.ts';
 import { GATE_CHANNEL } from './launcher/wire.ts';
 import { createOutputCredit, OUTPUT_WINDOW } from './output-credit.ts';
@@ -63,17 +63,17 @@ export function createGates({ launcher, identity, files, logger }: GatesDeps): G
       const plan = planGate(program, { identity, files, handsOver: launcher.about.only === undefined });
       const opened = Promise.withResolvers<Gate>();
       const ended = Promise.withResolvers<void>();
-      const sender = createSender();
-      const allow = createOutputCredit(() => job);
-      const output = createGateOutput(allow);
       const log = createCappedLog(logger);
-      let last: Promise<void> = Promise.resolve();
+      let pipes: HandedPipes | undefined;
+      let isHeard = false;
       const gate: Gate = {
         ended: ended.promise,
-        onOutput: output.listen,
-        write(bytes) {
-          last = last.then(() => sender.send(bytes, job));
-          return last.then(() => (sender.isStopped() ? Promise.reject(gateClosedError()) : undefined));
+        onOutput(listener) {
+          isHeard = true;
+          pipes?.listen(listener);
+        },
+        async write(bytes) {
+          if ((await pipes?.send(bytes)) !== true) throw gateClosedError();
         },
         close() {
           job.kill();
@@ -82,36 +82,45 @@ export function createGates({ launcher, identity, files, logger }: GatesDeps): G
       };
       const over = (why: string | undefined) => {
         numbers.delete(gate);
-        sender.stop();
         if (why !== undefined) logger.error({ why }, 'The gate ended.');
         opened.reject(gateClosedError(why));
-        ended.resolve();
+        // What it said last comes by a way of its own, and perhaps later.
+        if (!isHeard) pipes?.close();
+        void (pipes?.ended ?? Promise.resolve()).then(() => {
+          pipes?.close();
+          ended.resolve();
+        });
       };
       const events: JobEvents = {
         facts(raw) {
           void findings(raw, launcher, identity).then((found) => {
-            if (found.length > 0) {
-              opened.reject(gateClosedError(found.join(' ')));
-              job.kill();
-              return;
-            }
-            job.go();
-            numbers.set(gate, job.number);
-            opened.resolve(gate);
+            if (found.length === 0) return job.go({ handOver: true });
+            opened.reject(gateClosedError(found.join(' ')));
+            job.kill();
           });
         },
-        output(stream, bytes) {
-          if (stream === 'stdout') return output.take(bytes);
+        taken: () => undefined,
+        // Each word of a call goes to it and back: through the launcher that would be twice as many wake-ups.
+        pipes(handed) {
+          pipes = handed;
+          numbers.set(gate, job.number);
+          opened.resolve(gate);
+        },
+        output(_stream, bytes) {
           log(bytes);
           allow(bytes.length);
         },
-        taken: sender.taken,
         ended: ({ reason, exitCode, signal }) =>
           over(reason === 'cancelled' ? undefined : `exit code ${exitCode}, signal ${signal}`),
         failed: over,
-        lost: ({ message }) => over(message === CLOSED ? undefined : message),
+        lost({ message }) {
+          // Nobody says any more when all of it is dead.
+          pipes?.close();
+          over(message === CLOSED ? undefined : message);
+        },
       };
       const job: Job = launcher.startGate(plan, events);
+      const allow = createOutputCredit(() => job);
       job.allow(OUTPUT_WINDOW);
       return opened.promise;
     },
@@ -188,32 +197,6 @@ function refuseUnreachable(
   throw new SandboxError('sandbox.unsafe_identity', 'The proxy has a user of its own, who cannot read its program.', {
     fix: 'Install Palyra, and Node, where every user may read (not in a home), or run palyrad as an ordinary user.',
   });
-}
-
-export interface GateOutput {
-  take(bytes: Buffer): void;
-  listen(listener: (bytes: Uint8Array) => void): void;
-}
-
-/** Whoever listens first hears what was said before. */
-export function createGateOutput(allow: (bytes: number) => void): GateOutput {
-  const listeners: ((bytes: Uint8Array) => void)[] = [];
-  const unheard: Buffer[] = [];
-  const tell = (bytes: Buffer) => {
-    for (const listener of listeners) listener(bytes);
-    allow(bytes.length);
-  };
-  return {
-    take(bytes) {
-      // What nobody hears is not paid for, so there is never more of it than the window.
-      if (listeners.length === 0) unheard.push(Buffer.from(bytes));
-      else tell(bytes);
-    },
-    listen(listener) {
-      listeners.push(listener);
-      for (const bytes of unheard.splice(0)) tell(bytes);
-    },
-  };
 }
 
 /** SECURITY: T-39 — a program that complains for ever does not fill the log, and is not made to wait either. */

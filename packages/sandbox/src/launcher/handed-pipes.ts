@@ -4,6 +4,8 @@ import { Socket } from 'node:net';
 export interface HandedPipes {
   /** In order; what is written in one turn goes together. Nothing happens when nobody reads it any more. */
   write(bytes: Uint8Array): void;
+  /** The same; resolves when the kernel has it, false when nobody reads it any more. */
+  send(bytes: Uint8Array): Promise<boolean>;
   /** When everything that it said was heard. */
   readonly ended: Promise<void>;
   close(): void;
@@ -53,19 +55,26 @@ function openPipes(input: Socket, output: Socket): HandedPipes {
   input.unref();
   output.unref();
   let isCorked = false;
+  const cork = () => {
+    if (isCorked) return;
+    isCorked = true;
+    input.cork();
+    process.nextTick(() => {
+      isCorked = false;
+      input.uncork();
+    });
+  };
   return {
     ended: ended.promise,
     listen: (listener) => void output.on('data', listener),
     write(bytes) {
-      if (!isCorked) {
-        isCorked = true;
-        input.cork();
-        process.nextTick(() => {
-          isCorked = false;
-          input.uncork();
-        });
-      }
+      cork();
       if (input.writable) input.write(bytes);
+    },
+    send(bytes) {
+      cork();
+      if (!input.writable) return Promise.resolve(false);
+      return new Promise((resolve) => input.write(bytes, (fault) => resolve(fault == null)));
     },
     close() {
       input.destroy();

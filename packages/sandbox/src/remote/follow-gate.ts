@@ -1,5 +1,5 @@
 import type { Gate, GateProgram } from '../gate.ts';
-import { createGateOutput, gateClosedError } from '../gate.ts';
+import { gateClosedError } from '../gate.ts';
 import { asError, FROM_HOST, type HostFault, TO_HOST } from './host-messages.ts';
 import { decodeValue, encodeValue } from './plain-values.ts';
 import type { Asked } from './reach-sandbox.ts';
@@ -15,7 +15,7 @@ export interface FollowedGate extends Gate {
 export function followGate(program: GateProgram, open: (each: Asked) => Say): Promise<FollowedGate> {
   return new Promise((resolve, reject) => {
     const ended = Promise.withResolvers<void>();
-    const output = createGateOutput(() => {});
+    const output = createGateOutput();
     const untaken: { resolve(): void; reject(error: Error): void }[] = [];
     let isOver = false;
     const over = () => {
@@ -55,4 +55,28 @@ export function followGate(program: GateProgram, open: (each: Asked) => Say): Pr
     };
     say(TO_HOST.openGate, encodeValue(program));
   });
+}
+
+interface GateOutput {
+  take(bytes: Buffer): void;
+  listen(listener: (bytes: Uint8Array) => void): void;
+}
+
+/** Whoever listens first hears what was said before. */
+function createGateOutput(): GateOutput {
+  const listeners: ((bytes: Uint8Array) => void)[] = [];
+  const unheard: Buffer[] = [];
+  const tell = (bytes: Buffer) => {
+    for (const listener of listeners) listener(bytes);
+  };
+  return {
+    take(bytes) {
+      if (listeners.length === 0) unheard.push(Buffer.from(bytes));
+      else tell(bytes);
+    },
+    listen(listener) {
+      listeners.push(listener);
+      for (const bytes of unheard.splice(0)) tell(bytes);
+    },
+  };
 }
