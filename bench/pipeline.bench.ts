@@ -65,10 +65,12 @@ export default defineBenchmark<Context>({
     { ...call('echo-16', ({ warm }) => warm, ['palyra.echo', { text: 'x' }]), concurrency: 16 },
     warmed('tier-b', ({ observing }) => observing, ['palyra.process.run', { argv: [COMMAND], sandbox: 'limits' }]),
     warmedAlone('tier-b-alone', 'B'),
+    warmedBetweenAppends('tier-b-appends', 'B'),
     call('tier-c', ({ cold }) => cold, ['palyra.process.run', { argv: [COMMAND] }]),
     coldAlone('tier-c-alone', 'C'),
     warmed('tier-c-pooled', ({ warm }) => warm, ['palyra.process.run', { argv: [COMMAND] }]),
     warmedAlone('tier-c-pooled-alone', 'C'),
+    warmedBetweenAppends('tier-c-pooled-appends', 'C'),
     granted('grant'),
   ],
 });
@@ -141,6 +143,32 @@ function warmedAlone(name: string, tier: 'B' | 'C'): Contender<Context> {
   };
 }
 
+/**
+ * The executor with one bare append before it and one after it, and nothing else: what no call can be faster than that is on
+ * record before it has an effect, and again before anybody is told.
+ */
+function warmedBetweenAppends(name: string, tier: 'B' | 'C'): Contender<Context> {
+  return {
+    name,
+    async prepare({ directory, workspace }) {
+      const { sandbox, run } = await openAlone(tier, workspace, {});
+      const { append, close } = await openAppends(join(directory, name));
+      const between = async () => {
+        await append();
+        await run();
+        await append();
+      };
+      return {
+        ...afterWarming(sandbox, between),
+        async close() {
+          await close();
+          await sandbox.close();
+        },
+      };
+    },
+  };
+}
+
 function coldAlone(name: string, tier: 'B' | 'C'): Contender<Context> {
   return {
     name,
@@ -206,24 +234,31 @@ function oneAppend(name: string, restMs = 0): Contender<Context> {
   return {
     name,
     async prepare({ directory }) {
-      const root = join(directory, name);
-      await mkdir(root, { mode: 0o700 });
-      const { journal, ...home } = await openJournalHome({
-        directory: root,
-        location: { kind: 'sqlite', path: join(root, 'palyra.db') },
-      });
-      const snapshot = await journal.putSnapshot(SAMPLE_SNAPSHOT);
-      const calls = createSampleCalls();
+      const { append, close } = await openAppends(join(directory, name));
       return {
         sample: 'result',
         async operation() {
           if (restMs > 0) await setTimeout(restMs);
           const before = performance.now();
-          await journal.append(SAMPLE_ACTOR, [calls.decision(snapshot)]);
+          await append();
           return performance.now() - before;
         },
-        close: async () => home[Symbol.asyncDispose](),
+        close,
       };
     },
+  };
+}
+
+async function openAppends(root: string) {
+  await mkdir(root, { mode: 0o700 });
+  const { journal, ...home } = await openJournalHome({
+    directory: root,
+    location: { kind: 'sqlite', path: join(root, 'palyra.db') },
+  });
+  const snapshot = await journal.putSnapshot(SAMPLE_SNAPSHOT);
+  const calls = createSampleCalls();
+  return {
+    append: () => journal.append(SAMPLE_ACTOR, [calls.decision(snapshot)]),
+    close: async () => home[Symbol.asyncDispose](),
   };
 }
