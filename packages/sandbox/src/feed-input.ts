@@ -10,7 +10,7 @@ export interface Input {
   stop(): void;
 }
 
-export interface Sender {
+interface Sender {
   /** Resolves when the launcher has all of it, or it was stopped. */
   send(piece: Uint8Array, job: Pick<Job, 'write'>): Promise<void>;
   taken(bytes: number): void;
@@ -19,7 +19,7 @@ export interface Sender {
 }
 
 /** Sends no more than the launcher has room for. */
-export function createSender(): Sender {
+function createSender(): Sender {
   let room = STDIN_WINDOW;
   let stopped = false;
   let wake: (() => void) | undefined;

@@ -42,7 +42,7 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
     // After that: what is kept of its input is known now.
     const { call } = ledger;
     const { withheld } = ledger;
-    const last = ledger.last ?? (withheld?.made as LastDecision);
+    const last = (ledger.last ?? withheld?.made) as LastDecision;
     const output = end.kind === 'executed' ? outputOf(end.result, redactor) : undefined;
     const all = end.kind === 'executed' ? end.result.ran?.egressAll : undefined;
     let body: Body | undefined;
