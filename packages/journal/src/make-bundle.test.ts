@@ -140,6 +140,32 @@ test('the newest checkpoint that a witness cosigned is taken, with its cosignatu
   });
 });
 
+test('of more cosignatures than a note may have, the newest come along', async () => {
+  const { facts } = await sample.attest('before');
+  const { note, checkpoint } = parseCheckpoint(await sample.journal.checkpoint());
+  const signer = createKeyFile(join(sample.home.path, 'busy-witness.key'));
+  const name = 'witness.busy';
+  const times = Array.from({ length: 70 }, (_, at) => 1_700_000_000 + at);
+  for (const time of times) {
+    const line = cosign(note, { name, time, signer, sha256: nodeSha256 });
+    const signature = Buffer.from(line.trim().split(' ')[2] ?? '', 'base64').subarray(12);
+    const data = {
+      size: checkpoint.size,
+      root: hexOf(checkpoint.root),
+      witness: name,
+      time,
+      witness_key: hexOf(signer.publicKey),
+      signature: signature.toString('hex'),
+    };
+    await sample.journal.appendOwn(SAMPLE_ACTOR, [{ kind: 'checkpoint.cosigned', data }]);
+  }
+  const pins = { rootKey: sample.rootKey, witnesses: [{ name, type: 4, publicKey: signer.publicKey } as const] };
+  expect(await verify(await sample.bundle(facts.call_id), { pins })).toMatchObject({
+    kind: 'sound',
+    established: { level: 'witnessed', size: checkpoint.size, time: times.at(-1) },
+  });
+});
+
 test('a checkpoint that is remembered with another root at the same size shows a fork', async () => {
   const { facts } = await sample.attest('before');
   const text = await sample.bundle(facts.call_id);

@@ -24,7 +24,7 @@ export interface NoteKey {
 }
 
 const KEY_ID_BYTES = 4;
-const MAX_SIGNATURES = 64;
+export const MAX_SIGNATURES: number = 64;
 const MAX_NOTE = 64 * 1024;
 const KEY_BYTES = 32;
 
