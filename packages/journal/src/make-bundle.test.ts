@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ReadQueries } from '@palyra/storage';
 import {
@@ -11,7 +12,8 @@ import {
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bytesOfHex, hexOf, utf8 } from './format/bytes.ts';
 import { cosign, parseCheckpoint } from './format/checkpoint.ts';
-import { createKeyFile } from './keys/key-file.ts';
+import { signNote } from './format/signed-note.ts';
+import { createKeyFile, readSigner } from './keys/key-file.ts';
 import { makeBundle } from './make-bundle.ts';
 import { nodeCrypto, nodeSha256 } from './node-crypto.ts';
 import type { JournalSchema } from './store/journal-schema.ts';
@@ -108,6 +110,21 @@ test('keys that were rotated in between are certified in the bundle', async () =
   await sample.journal.rotateKey(SAMPLE_ACTOR, 'checkpoint');
   const report = await verify(await sample.bundle(facts.call_id), { pins: { rootKey: sample.rootKey } });
   expect(report).toMatchObject({ kind: 'sound', established: { level: 'signed' } });
+});
+
+test('a checkpoint key that the bundle says was retired before has signed nothing in it', async () => {
+  const file = join(sample.home.path, 'identity', 'journal-checkpoint.key');
+  copyFileSync(file, join(sample.home.path, 'stolen.key'));
+  const stolen = readSigner(join(sample.home.path, 'stolen.key'));
+  await sample.journal.rotateKey(SAMPLE_ACTOR, 'checkpoint');
+  const { facts } = await sample.attest('after');
+  const bundle = JSON.parse(await sample.bundle(facts.call_id)) as { checkpoint: string };
+  const { note, checkpoint } = parseCheckpoint(bundle.checkpoint);
+  const forged = signNote(note.text, checkpoint.origin, { signer: stolen, sha256: nodeSha256 });
+  expect(await verify(JSON.stringify({ ...bundle, checkpoint: forged }))).toMatchObject({
+    kind: 'broken',
+    finding: { code: 'checkpoint_unsigned' },
+  });
 });
 
 test('the newest checkpoint that a witness cosigned is taken, with its cosignature', async () => {

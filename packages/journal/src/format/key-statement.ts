@@ -72,6 +72,18 @@ export function validityOf(statements: readonly KeyStatement[]): readonly KeyVal
   return [...keys.values()];
 }
 
+/**
+ * Of statements that all stand in entries before this size. SECURITY: T-53 — a retirement is signed before its place is known, and so
+ * bounds a key by a size beyond it; from that place on the key counts for nothing, and who stole it must not go on.
+ */
+export function validityBefore(size: number, statements: readonly KeyStatement[]): readonly KeyValidity[] {
+  return validityOf(
+    statements.map((each) =>
+      each.change === 'retired' && each.position >= size ? { ...each, position: size - 1 } : each,
+    ),
+  );
+}
+
 /** By role and public key. */
 export type KeysByName = Map<string, KeyValidity>;
 
