@@ -7,7 +7,15 @@ import { archiveSegments, pruneSegments, type SegmentDeps, sealSegment } from '@
 import { systemClock } from '@palyra/primitives';
 import { attestSampleCall, bodyDirectoryOf, createSampleCalls, type JournalHome, SAMPLE_ACTOR } from '@palyra/testkit';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AttackedHome, attack, findingOf, makeTemplate, type Template } from './tampered-home.ts';
+import {
+  type AttackedHome,
+  attack,
+  copyEntry,
+  findingOf,
+  makeTemplate,
+  recover,
+  type Template,
+} from './tampered-home.ts';
 
 let template: Template;
 beforeAll(async () => {
@@ -129,4 +137,42 @@ test('those that were pruned are no fault, and not having them ends nothing', as
   await goOn(home);
   await sealAndArchive(home);
   expect(findingOf(await home.verify())).toBe('sound');
+});
+
+const NO_LOG = [2, 0, -1];
+
+test.each(
+  NO_LOG.flatMap((log) => [
+    `journal_keys select ${log}, 1, ${COPY} from journal_keys limit 1`,
+    `journal_nodes values (${log}, 8, 0, zeroblob(32))`,
+    `journal_tiles values (${log}, 0, zeroblob(32))`,
+    `journal_segments values (${log}, 0, 5, 6, null)`,
+    `journal_bodies values ('${'a'.repeat(64)}', ${log}, 5, zeroblob(32), x'00', 'row', 1, 1, null, null)`,
+  ]),
+)('a row for a log that is to come, or that none can be, is found: %s', async (row) => {
+  await using home = await attack(template);
+  home.tamper((db) => db.exec(`insert into ${row}`));
+  expect(findingOf(await home.verify())).toEqual({ code: 'head_edited', seq: undefined });
+});
+
+test.each(['(2 << 40) + 3', '1 << 52', '1 << 60', '-5'])('and so is a checkpoint: %s', async (id) => {
+  await using home = await attack(template);
+  home.tamper((db) =>
+    db.exec(`insert into journal_checkpoints (id, note) select ${id}, note from journal_checkpoints limit 1`),
+  );
+  expect(findingOf(await home.verify())).toEqual({ code: 'head_edited', seq: undefined });
+});
+
+test('a log with another number leaves none between the others for entries that nobody reads', async () => {
+  await using home = await attack(template);
+  await recover(home);
+  expect(findingOf(await home.verify())).toBe('sound');
+  home.tamper((db) => {
+    db.exec('update journal_logs set number = 3 where number = 2');
+    for (const table of ['entries', 'checkpoints'])
+      db.exec(`update journal_${table} set id = id + (1 << 40) where log = 2`);
+    for (const table of ['keys', 'nodes', 'bodies']) db.exec(`update journal_${table} set log = 3 where log = 2`);
+    copyEntry(db, 17, { id: '(2 << 40) + 5' });
+  });
+  expect(findingOf(await home.verify())).toEqual({ code: 'head_edited', seq: undefined });
 });

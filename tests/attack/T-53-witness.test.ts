@@ -1,6 +1,6 @@
 // T-53: whoever holds a log, its keys and its database rewrites it, and shows it to a witness that remembers another one.
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type CosignRequest,
@@ -27,6 +27,8 @@ import { createIdSource } from '@palyra/primitives';
 import { openDatabase } from '@palyra/storage';
 import { createFakeClock, createTemporaryHome } from '@palyra/testkit';
 import { expect, test } from 'vitest';
+import { signNote } from '../../packages/journal/src/format/signed-note.ts';
+import { readSigner } from '../../packages/journal/src/keys/key-file.ts';
 
 const ids = createIdSource();
 const OPERATOR = parseActor('user:ada');
@@ -160,6 +162,26 @@ test('a forged proof, and one from a size that suits the fork, lead to no cosign
   expect(await witness.cosign(elsewhere)).toEqual({ kind: 'needs proof', from: seen });
   expect(await witness.cosign({ ...elsewhere, old_size: 0 })).toEqual({ kind: 'needs proof', from: seen });
   expect(await witness.cosign(honest)).toMatchObject({ kind: 'cosigned' });
+});
+
+test('a key that was retired, and stolen, goes on with nothing that a witness saw', async () => {
+  const { home, place, witness, seen } = await setUp();
+  await using _ = home;
+  const file = join(place.keyDirectory, 'journal-checkpoint.key');
+  copyFileSync(file, join(home.path, 'stolen.key'));
+  const stolen = readSigner(join(home.path, 'stolen.key'));
+  const writer = await openHomeForWriting(place, quiet);
+  await writer.journal.rotateKey(OPERATOR, 'checkpoint');
+  await writer.close();
+  const rotated = await request(place, seen);
+  expect(await witness.cosign(rotated)).toMatchObject({ kind: 'cosigned' });
+
+  await append(place, 2);
+  const next = await request(place, sizeOf(rotated));
+  const { note, checkpoint } = parseCheckpoint(next.note);
+  const forged = signNote(note.text, checkpoint.origin, { signer: stolen, sha256: nodeSha256 });
+  await expect(witness.cosign({ ...next, note: forged })).rejects.toMatchObject({ code: 'journal.key_not_certified' });
+  expect(await witness.cosign(next)).toMatchObject({ kind: 'cosigned' });
 });
 
 test('an older request that is sent again moves nothing back', async () => {

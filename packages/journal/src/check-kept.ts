@@ -2,7 +2,7 @@ import { sql } from '@palyra/storage';
 import { segmentsEdited } from './check-kept-segments.ts';
 import type { ReadJournal } from './raw-rows.ts';
 import { firstOf } from './store/entry-id.ts';
-import { KEPT_LEVEL, TILE } from './store/journal-schema.ts';
+import { KEPT_LEVEL, type LogRow, TILE } from './store/journal-schema.ts';
 import type { Finding } from './verify/report.ts';
 
 /**
@@ -18,6 +18,39 @@ export async function keptEdited(read: ReadJournal, number: number): Promise<Fin
     return { code: 'head_edited', why: 'Hashes are kept of entries that are not there yet, or were not pruned.' };
   }
   return segmentsEdited(read, number);
+}
+
+const TABLES = ['journal_keys', 'journal_nodes', 'journal_tiles', 'journal_segments', 'journal_bodies'] as const;
+
+/**
+ * Whether there is anything of a log that is not there. SECURITY: T-31 — nobody reads it until `palyra journal recover` begins the log
+ * of that number, which then finds its places taken.
+ */
+export async function ofNoLog(read: ReadJournal, logs: readonly LogRow[]): Promise<Finding | undefined> {
+  // The first is 1, and each begins when there is one before it.
+  if (logs.some(({ number }, at) => number !== at + 1))
+    return headEdited('The logs are numbered as nobody numbers them.');
+  const newest = sql`(select max(number) from journal_logs)`;
+  for (const table of TABLES) {
+    const stray = await read
+      .selectFrom(table)
+      .select('log')
+      .where(sql<boolean>`log < 1 or log > ${newest}`)
+      .limit(1)
+      .executeTakeFirst();
+    if (stray !== undefined) return headEdited(`${table} has a row of a log that is not there.`);
+  }
+  const checkpoint = await read
+    .selectFrom('journal_checkpoints')
+    .select(sql<number>`1`.as('found'))
+    .where(sql<boolean>`id < ${firstOf(1)} or id >= (${newest} + 1) * ${firstOf(1)}`)
+    .limit(1)
+    .executeTakeFirst();
+  return checkpoint === undefined ? undefined : headEdited('There is a checkpoint of a log that is not there.');
+}
+
+function headEdited(why: string): Finding {
+  return { code: 'head_edited', why };
 }
 
 /** Each in one statement: a writer may go on meanwhile. */

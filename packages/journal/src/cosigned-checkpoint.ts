@@ -2,7 +2,7 @@ import type { ReadQueries } from '@palyra/storage';
 import { bytesOfHex, concat, hexOf, uint64 } from './format/bytes.ts';
 import { parseCheckpoint } from './format/checkpoint.ts';
 import type { EntryData } from './format/entry-kinds.ts';
-import { noteKeyId, signatureLine } from './format/signed-note.ts';
+import { MAX_SIGNATURES, noteKeyId, signatureLine } from './format/signed-note.ts';
 import { JournalError } from './journal-error.ts';
 import { nodeSha256 } from './node-crypto.ts';
 import { idOf, within } from './store/entry-id.ts';
@@ -57,19 +57,32 @@ export async function newestCosigned(
     .orderBy('id', 'desc')
     .limit(LOOKED_AT)
     .execute();
-  const cosigned = rows.map(({ data }) => JSON.parse(data) as EntryData<'checkpoint.cosigned'>);
+  const cosigned = rows.map(({ data }) => JSON.parse(data) as Cosigned);
   const sizes = [...new Set(cosigned.map(({ size }) => size))].toSorted((left, right) => right - left);
   for (const size of sizes.filter((each) => each >= covering)) {
     const stored = await storedCheckpoint(read, { log, size });
     if (stored === undefined) continue;
-    const root = hexOf(parseCheckpoint(stored.note).checkpoint.root);
-    const lines = cosigned.filter((each) => each.size === size && each.root === root).map(lineOf);
-    if (lines.length > 0) return { size, note: withLines(stored.note, lines) };
+    const { note, checkpoint } = parseCheckpoint(stored.note);
+    const root = hexOf(checkpoint.root);
+    const lines = newestOfEachFirst(cosigned.filter((each) => each.size === size && each.root === root)).map(lineOf);
+    const most = MAX_SIGNATURES - note.signatures.length;
+    if (lines.length > 0) return { size, note: withLines(stored.note, lines, most) };
   }
   return undefined;
 }
 
-function lineOf({ witness, witness_key, time, signature }: EntryData<'checkpoint.cosigned'>): string {
+type Cosigned = EntryData<'checkpoint.cosigned'>;
+
+/** Of those that come newest first: a witness that cosigned often must not take the place of another one. */
+function newestOfEachFirst(cosigned: readonly Cosigned[]): readonly Cosigned[] {
+  const newest = new Map<string, Cosigned>();
+  for (const each of cosigned) {
+    if (!newest.has(each.witness_key)) newest.set(each.witness_key, each);
+  }
+  return [...new Set([...newest.values(), ...cosigned])];
+}
+
+function lineOf({ witness, witness_key, time, signature }: Cosigned): string {
   const publicKey = bytesOfHex(witness_key) ?? new Uint8Array();
   return signatureLine({
     name: witness,
@@ -78,7 +91,11 @@ function lineOf({ witness, witness_key, time, signature }: EntryData<'checkpoint
   });
 }
 
-/** A witness may have cosigned the same checkpoint again, later; and the note may hold the line already. */
-function withLines(note: string, lines: readonly string[]): string {
-  return note + [...new Set(lines)].filter((line) => !note.includes(line)).join('');
+/**
+ * A witness may have cosigned the same checkpoint again, later; and the note may hold the line already. More than a note may
+ * have, and nobody could read it.
+ */
+function withLines(note: string, lines: readonly string[], most: number): string {
+  const added = [...new Set(lines)].filter((line) => !note.includes(line));
+  return note + added.slice(0, most).join('');
 }

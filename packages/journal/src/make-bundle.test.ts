@@ -1,3 +1,4 @@
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ReadQueries } from '@palyra/storage';
 import {
@@ -11,7 +12,8 @@ import {
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bytesOfHex, hexOf, utf8 } from './format/bytes.ts';
 import { cosign, parseCheckpoint } from './format/checkpoint.ts';
-import { createKeyFile } from './keys/key-file.ts';
+import { signNote } from './format/signed-note.ts';
+import { createKeyFile, readSigner } from './keys/key-file.ts';
 import { makeBundle } from './make-bundle.ts';
 import { nodeCrypto, nodeSha256 } from './node-crypto.ts';
 import type { JournalSchema } from './store/journal-schema.ts';
@@ -110,6 +112,21 @@ test('keys that were rotated in between are certified in the bundle', async () =
   expect(report).toMatchObject({ kind: 'sound', established: { level: 'signed' } });
 });
 
+test('a checkpoint key that the bundle says was retired before has signed nothing in it', async () => {
+  const file = join(sample.home.path, 'identity', 'journal-checkpoint.key');
+  copyFileSync(file, join(sample.home.path, 'stolen.key'));
+  const stolen = readSigner(join(sample.home.path, 'stolen.key'));
+  await sample.journal.rotateKey(SAMPLE_ACTOR, 'checkpoint');
+  const { facts } = await sample.attest('after');
+  const bundle = JSON.parse(await sample.bundle(facts.call_id)) as { checkpoint: string };
+  const { note, checkpoint } = parseCheckpoint(bundle.checkpoint);
+  const forged = signNote(note.text, checkpoint.origin, { signer: stolen, sha256: nodeSha256 });
+  expect(await verify(JSON.stringify({ ...bundle, checkpoint: forged }))).toMatchObject({
+    kind: 'broken',
+    finding: { code: 'checkpoint_unsigned' },
+  });
+});
+
 test('the newest checkpoint that a witness cosigned is taken, with its cosignature', async () => {
   const { facts } = await sample.attest('before');
   const { note, checkpoint } = parseCheckpoint(await sample.journal.checkpoint());
@@ -137,6 +154,32 @@ test('the newest checkpoint that a witness cosigned is taken, with its cosignatu
   expect(await verify(await sample.bundle(later.facts.call_id), { pins })).toMatchObject({
     kind: 'sound',
     established: { level: 'signed' },
+  });
+});
+
+test('of more cosignatures than a note may have, the newest come along', async () => {
+  const { facts } = await sample.attest('before');
+  const { note, checkpoint } = parseCheckpoint(await sample.journal.checkpoint());
+  const signer = createKeyFile(join(sample.home.path, 'busy-witness.key'));
+  const name = 'witness.busy';
+  const times = Array.from({ length: 70 }, (_, at) => 1_700_000_000 + at);
+  for (const time of times) {
+    const line = cosign(note, { name, time, signer, sha256: nodeSha256 });
+    const signature = Buffer.from(line.trim().split(' ')[2] ?? '', 'base64').subarray(12);
+    const data = {
+      size: checkpoint.size,
+      root: hexOf(checkpoint.root),
+      witness: name,
+      time,
+      witness_key: hexOf(signer.publicKey),
+      signature: signature.toString('hex'),
+    };
+    await sample.journal.appendOwn(SAMPLE_ACTOR, [{ kind: 'checkpoint.cosigned', data }]);
+  }
+  const pins = { rootKey: sample.rootKey, witnesses: [{ name, type: 4, publicKey: signer.publicKey } as const] };
+  expect(await verify(await sample.bundle(facts.call_id), { pins })).toMatchObject({
+    kind: 'sound',
+    established: { level: 'witnessed', size: checkpoint.size, time: times.at(-1) },
   });
 });
 

@@ -19,7 +19,7 @@ interface Asked {
   reject(thrown: unknown): void;
 }
 
-type Row = StoredBodyRow & ErasedRow & Pick<BodyRow, 'log' | 'seq'>;
+type Row = StoredBodyRow & ErasedRow & Pick<BodyRow, 'log' | 'seq'> & { readonly has_body: unknown };
 
 export interface BodyReaderDeps extends ErasureDeps {
   readonly directory: string | undefined;
@@ -81,7 +81,9 @@ function isSmall({ place, bytes }: Row): boolean {
   return place !== 'file' && bytes <= SMALL_BYTES;
 }
 
-function erasedBody({ commitment }: Row, erased: ReadonlyMap<string, SourceBody>): SourceBody {
+function erasedBody({ commitment, salt, has_body }: Row, erased: ReadonlyMap<string, SourceBody>): SourceBody {
+  // SQLite says 1 for true.
+  if (salt !== null || has_body) return { kind: 'kept as erased' };
   return erased.get(commitment) ?? { kind: 'missing' };
 }
 
@@ -116,11 +118,17 @@ async function smallRows(
     .selectFrom('journal_bodies')
     .select(['commitment', 'log', 'seq', 'salt', 'place', 'bytes', 'total_bytes', 'erased_by', 'erased_in'])
     .select(({ eb }) => eb.case().when('bytes', '<=', SMALL_BYTES).then(eb.ref('body')).end().as('body'))
+    .select(({ eb }) => eb('body', 'is not', null).as('has_body'))
     .where('commitment', 'in', [...commitments])
     .execute();
   return new Map(rows.map((row) => [row.commitment, row]));
 }
 
 async function wholeRow(read: ReadQueries<JournalSchema>, commitment: string): Promise<Row | undefined> {
-  return read.selectFrom('journal_bodies').selectAll().where('commitment', '=', commitment).executeTakeFirst();
+  return read
+    .selectFrom('journal_bodies')
+    .selectAll()
+    .select(({ eb }) => eb('body', 'is not', null).as('has_body'))
+    .where('commitment', '=', commitment)
+    .executeTakeFirst();
 }

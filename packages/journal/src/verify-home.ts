@@ -1,5 +1,5 @@
 import type { ReadOnlyDatabase, ReadQueries } from '@palyra/storage';
-import { keptEdited } from './check-kept.ts';
+import { keptEdited, ofNoLog } from './check-kept.ts';
 import { manySignatures } from './check-signatures.ts';
 import { tablesEdited } from './check-tables.ts';
 import { bytesOfHex, equalBytes } from './format/bytes.ts';
@@ -67,6 +67,8 @@ export async function verifyHome(home: HomeVerification): Promise<HomeReport> {
   try {
     const report = await verifyLogs(rows, last, home);
     if (report.kind === 'broken') return report;
+    const stray = await ofNoLog(home.database.read, rows);
+    if (stray !== undefined) return { kind: 'broken', logs: report.logs, origin: last.origin, finding: stray };
     const edited = await tables;
     return edited === undefined ? report : { kind: 'broken', logs: report.logs, ...edited };
   } finally {

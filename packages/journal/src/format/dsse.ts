@@ -121,8 +121,17 @@ export async function isEnvelopeSignedBy(
   publicKey: Uint8Array,
   crypto: VerifyCrypto,
 ): Promise<boolean> {
-  if (keyid !== keyIdOf(publicKey, crypto.sha256)) return false;
+  if (keyid !== keyIdOnce(publicKey, crypto.sha256)) return false;
   return crypto.verifyEd25519({ publicKey, message: preAuthEncoding(payloadType, payload), signature: sig });
+}
+
+/** SECURITY: T-39 — a log may have thousands of keys, each of which is asked at every attestation. */
+const keyIds = new WeakMap<Uint8Array, string>();
+
+function keyIdOnce(publicKey: Uint8Array, sha256: Sha256): string {
+  const keyId = keyIds.get(publicKey) ?? keyIdOf(publicKey, sha256);
+  keyIds.set(publicKey, keyId);
+  return keyId;
 }
 
 function invalid(what: string): JournalError {

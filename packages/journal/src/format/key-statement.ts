@@ -67,19 +67,37 @@ export interface KeyValidity {
 
 /** Statements in the order of the log. Later statements about a key end it; they never revive or widen it. */
 export function validityOf(statements: readonly KeyStatement[]): readonly KeyValidity[] {
-  const keys = new Map<string, KeyValidity>();
-  for (const { role, public_key, change, position } of statements) {
-    const id = `${role} ${public_key}`;
-    const known = keys.get(id);
-    if (change === 'activated') {
-      const publicKey = bytesOfHex(public_key);
-      if (known === undefined && publicKey?.length === KEY_BYTES)
-        keys.set(id, { role, publicKey, from: position, until: undefined });
-    } else if (known !== undefined) {
-      keys.set(id, { ...known, until: Math.min(known.until ?? position, position) });
-    }
-  }
+  const keys: KeysByName = new Map();
+  for (const statement of statements) takeStatement(keys, statement);
   return [...keys.values()];
+}
+
+/**
+ * Of statements that all stand in entries before this size. SECURITY: T-53 — a retirement is signed before its place is known, and so
+ * bounds a key by a size beyond it; from that place on the key counts for nothing, and who stole it must not go on.
+ */
+export function validityBefore(size: number, statements: readonly KeyStatement[]): readonly KeyValidity[] {
+  return validityOf(
+    statements.map((each) =>
+      each.change === 'retired' && each.position >= size ? { ...each, position: size - 1 } : each,
+    ),
+  );
+}
+
+/** By role and public key. */
+export type KeysByName = Map<string, KeyValidity>;
+
+/** As `validityOf` does for one statement more. */
+export function takeStatement(keys: KeysByName, { role, public_key, change, position }: KeyStatement): void {
+  const id = `${role} ${public_key}`;
+  const known = keys.get(id);
+  if (change === 'activated') {
+    const publicKey = bytesOfHex(public_key);
+    if (known === undefined && publicKey?.length === KEY_BYTES)
+      keys.set(id, { role, publicKey, from: position, until: undefined });
+  } else if (known !== undefined) {
+    keys.set(id, { ...known, until: Math.min(known.until ?? position, position) });
+  }
 }
 
 /** The keys that may have signed for this role when the log had `size` entries. */

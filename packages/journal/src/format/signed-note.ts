@@ -24,7 +24,7 @@ export interface NoteKey {
 }
 
 const KEY_ID_BYTES = 4;
-const MAX_SIGNATURES = 64;
+export const MAX_SIGNATURES: number = 64;
 const MAX_NOTE = 64 * 1024;
 const KEY_BYTES = 32;
 
@@ -101,12 +101,23 @@ function parseSignature(line: string): NoteSignature {
 export async function isSignedBy(note: SignedNote, key: NoteKey, crypto: VerifyCrypto): Promise<boolean> {
   // The other type signs another message: what it cosigned must not pass for a note of its own.
   if (key.type !== 1) return false;
-  const keyId = noteKeyId(key, crypto.sha256);
+  const keyId = keyIdOnce(key, crypto.sha256);
   for (const { name, keyId: found, signature } of note.signatures) {
     if (name !== key.name || !equalBytes(found, keyId)) continue;
     return crypto.verifyEd25519({ publicKey: key.publicKey, message: utf8(note.text), signature });
   }
   return false;
+}
+
+/** SECURITY: T-39 — a log may have thousands of keys, each of which is asked at every checkpoint. */
+const keyIds = new WeakMap<Uint8Array, { readonly name: string; readonly keyId: Uint8Array }>();
+
+function keyIdOnce(key: NoteKey, sha256: Sha256): Uint8Array {
+  const known = keyIds.get(key.publicKey);
+  if (known?.name === key.name) return known.keyId;
+  const keyId = noteKeyId(key, sha256);
+  keyIds.set(key.publicKey, { name: key.name, keyId });
+  return keyId;
 }
 
 /** `NAME+ID+KEY`, as C2SP writes verifier keys. */

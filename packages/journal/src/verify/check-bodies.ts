@@ -19,6 +19,8 @@ export interface BodyChecks {
   readonly counts: { readonly checked: number; readonly erased: number; readonly leftOut: number };
   /** A body that entry `seq` commits to. */
   read(named: NamedBody, seq: number): Promise<CheckedBody>;
+  /** Whether a body is gone that entry `seq` says was erased. */
+  gone(commitment: string, seq: number): Promise<Finding | undefined>;
   remarks(): readonly string[];
 }
 
@@ -66,6 +68,8 @@ export function createBodyChecks({ source, erasures, sha256 }: BodyCheckDeps): B
         return broken('body_missing', seq, 'is not there, and nothing says that it was erased');
       case 'unreadable':
         return broken('body_swapped', seq, `is not the one that was committed to: ${found.why}`);
+      case 'kept as erased':
+        return broken('body_kept', seq, 'is kept as erased, and its salt or its bytes are there all the same');
     }
   };
   const isKeptRight = async (found: SourceBody, { commitment }: NamedBody, seq: number): Promise<boolean> => {
@@ -85,9 +89,17 @@ export function createBodyChecks({ source, erasures, sha256 }: BodyCheckDeps): B
       if (looked.kind !== 'sound' || (await isKeptRight(found, named, seq))) return looked;
       return broken('index_edited', seq, 'is kept with another entry than its own');
     },
+    async gone(commitment, seq) {
+      const found = await source.body?.(commitment);
+      // SECURITY: T-54 — with its salt back, what was erased can be guessed, and the log would go on saying that it is gone.
+      if (found === undefined || !THERE.includes(found.kind)) return undefined;
+      return { code: 'body_kept', seq, why: `Entry ${seq} says that a body was erased, and it or its salt is there.` };
+    },
     remarks: () => unprovenErasures(unproven),
   };
 }
+
+const THERE: readonly SourceBody['kind'][] = ['present', 'unreadable', 'kept as erased'];
 
 export function unprovenErasures(count: number): readonly string[] {
   return count === 0 ? [] : [`${count} bodies are said to be erased by entries that were not looked at here.`];

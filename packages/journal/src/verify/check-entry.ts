@@ -77,9 +77,9 @@ type KindCheck<Entry extends TypedEntry> = (entry: Entry, seq: number, parts: Wa
 const KIND_CHECKS: { readonly [Kind in TypedEntry['kind']]?: KindCheck<Extract<TypedEntry, { kind: Kind }>> } = {
   'key.changed': ({ data }, seq, { keys, source }) => keys.add({ origin: source.origin, ...data }, seq),
   attestation: ({ data }, seq, { calls }) => calls.check(data, seq),
-  'body.erased'({ data }, seq, { erasures }) {
+  'body.erased'({ data }, seq, { erasures, bodies }) {
     erasures.stated(data.body, seq);
-    return undefined;
+    return bodies.gone(data.body, seq);
   },
   'checkpoint.cosigned': ({ data }, _seq, { known, roots }) => known.cosigned(data, roots.at(data.size)),
   'segment.sealed': (entry, seq, { segments }) => segments.check(entry, seq),

@@ -3,12 +3,15 @@ import type { VerifyCrypto } from '../format/crypto.ts';
 import {
   isSignedByRoot,
   type KeyRole,
+  type KeysByName,
   type KeyValidity,
   keysValidAt,
   type SignedKeyStatement,
-  validityOf,
+  takeStatement,
 } from '../format/key-statement.ts';
+import { JournalError } from '../journal-error.ts';
 import type { Finding } from './report.ts';
+import { MAX_STATEMENTS } from './written-log.ts';
 
 /** The keys that a log has had so far, each as far as the root key certified it. */
 export interface KeyRing {
@@ -38,20 +41,23 @@ export function createKeyRing({ rootKey, crypto, known, first }: KeyRingDeps): K
   const statements: SignedKeyStatement[] = [...known];
   const places: (number | undefined)[] = known.map(() => undefined);
   const lastUse = new Map<string, number>();
-  const validity = () => validityOf(statements.map((each, at) => endedAt(each, places[at] ?? first - 1)));
-  // Worked out when somebody asks: a file from a stranger may bring thousands of statements (T-39).
-  let worked: readonly KeyValidity[] | undefined;
+  // SECURITY: T-39 — one statement at a time: a file from a stranger may bring thousands, with a checkpoint after each.
+  const byName: KeysByName = new Map();
+  for (const statement of known) takeStatement(byName, endedAt(statement, first - 1));
+  let listed: readonly KeyValidity[] | undefined;
   const keys = () => {
-    worked ??= validity();
-    return worked;
+    listed ??= [...byName.values()];
+    return listed;
   };
 
   return {
     statements,
     async add(statement, seq) {
+      if (statements.length >= MAX_STATEMENTS) throw tooMany();
       statements.push(statement);
       places.push(seq);
-      worked = undefined;
+      takeStatement(byName, endedAt(statement, seq ?? first - 1));
+      listed = undefined;
       // SECURITY: T-31 — the log brings its own keys along; only the root key's word makes them keys.
       if (await isSignedByRoot(statement, rootKey, crypto)) return undefined;
       const why = `The root key has not signed that a ${statement.role} key is ${statement.change}.`;
@@ -79,6 +85,13 @@ export function createKeyRing({ rootKey, crypto, known, first }: KeyRingDeps): K
       equalBytes(publicKey, rootKey) ||
       statements.some(({ public_key }) => equalBytes(publicKey, bytesOfHex(public_key) ?? new Uint8Array())),
   };
+}
+
+function tooMany(): JournalError {
+  return new JournalError(
+    'journal.verification_limit',
+    `There are more than ${MAX_STATEMENTS} key statements in this log.`,
+  );
 }
 
 /**

@@ -93,6 +93,8 @@ export type SourceBody =
   | { readonly kind: 'erased in a later log' }
   /** The store says so, and the entry that would say the same is not in this source. */
   | { readonly kind: 'said to be erased' }
+  /** The store says that it was erased, and has its salt or its bytes all the same. */
+  | { readonly kind: 'kept as erased' }
   /** Left out of this source on purpose: an export without bodies. */
   | { readonly kind: 'left out' }
   | { readonly kind: 'missing' }

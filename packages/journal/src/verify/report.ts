@@ -19,6 +19,7 @@ export const FINDINGS = {
   forked: 'The log differs from a checkpoint that is known.',
   body_swapped: 'A body is not the one that was committed to.',
   body_missing: 'A body is not there, and no entry says that it was erased.',
+  body_kept: 'An entry says that a body was erased, and it or its salt is there.',
   attestation_unsigned: 'An attestation is not signed by a key that was valid at its place.',
   attestation_malformed: 'An attestation is not one that Palyra writes.',
   attestation_moved: 'An attestation is about another call, or another place in the log, than its entry.',

@@ -6,7 +6,7 @@ import {
   type KeyValidity,
   keysValidAt,
   type SignedKeyStatement,
-  validityOf,
+  validityBefore,
 } from '../format/key-statement.ts';
 import { isSignedBy, type SignedNote } from '../format/signed-note.ts';
 import { JournalError } from '../journal-error.ts';
@@ -17,6 +17,7 @@ export interface HeadClaim {
   readonly origin: string;
   /** Hexadecimal. */
   readonly rootKey: string;
+  /** From before the checkpoint. */
   readonly keys: readonly SignedKeyStatement[];
   readonly checkpoint: string;
 }
@@ -49,7 +50,8 @@ export async function checkHead(claim: HeadClaim, { crypto, pins }: CheckContext
     if (statement.origin === claim.origin && (await isSignedByRoot(statement, rootKey, crypto))) continue;
     return fails('key_uncertified', `The statement about the key ${statement.public_key} is not the root key's.`);
   }
-  return checkCheckpoint(claim.checkpoint, { origin: claim.origin, keys: validityOf(claim.keys), crypto });
+  const keys = validityBefore(parse(claim.checkpoint)?.checkpoint.size ?? 0, claim.keys);
+  return checkCheckpoint(claim.checkpoint, { origin: claim.origin, keys, crypto });
 }
 
 interface CheckpointContext {

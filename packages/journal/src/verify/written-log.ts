@@ -67,7 +67,7 @@ const keyStatement: Check<SignedKeyStatement> = object<SignedKeyStatement>({
 });
 
 /** More than other lists may have: a key that is rotated every day makes two statements each time. */
-const MAX_STATEMENTS = 16_384;
+export const MAX_STATEMENTS: number = 16_384;
 
 export const keyStatements: Check<readonly SignedKeyStatement[]> = (
   value,

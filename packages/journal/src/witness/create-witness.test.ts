@@ -149,7 +149,9 @@ test('a checkpoint counts only with a key that the root certified for its size',
   const retired = signKeyStatement({ ...activated(keys), change: 'retired', position: 4 }, keys.root);
   const statements = [activated(keys), retired];
   await expect(witness.cosign(request(keys, { size: 5, statements }))).rejects.toMatchObject(refused);
-  expect(await witness.cosign(request(keys, { size: 4, statements }))).toMatchObject({ kind: 'cosigned' });
+  // What the request says stands before the checkpoint: the key was retired already.
+  await expect(witness.cosign(request(keys, { size: 4, statements }))).rejects.toMatchObject(refused);
+  expect(await witness.cosign(request(keys, { size: 4 }))).toMatchObject({ kind: 'cosigned' });
 });
 
 test('a retirement that was seen cannot be left out later', async () => {

@@ -2,7 +2,7 @@ import { type Clock, canonicalJson, visibleText } from '@palyra/primitives';
 import { equalBytes, hexOf } from '../format/bytes.ts';
 import { type Checkpoint, cosign, parseCheckpoint } from '../format/checkpoint.ts';
 import type { Signer } from '../format/crypto.ts';
-import { isSignedByRoot, keysValidAt, type SignedKeyStatement, validityOf } from '../format/key-statement.ts';
+import { isSignedByRoot, keysValidAt, type SignedKeyStatement, validityBefore } from '../format/key-statement.ts';
 import { provesConsistency } from '../format/merkle-proof.ts';
 import { formatVkey, isSignedBy, parseVkey, type SignedNote } from '../format/signed-note.ts';
 import { JournalError } from '../journal-error.ts';
@@ -83,7 +83,7 @@ async function checkRequest(request: CosignRequest): Promise<Presented> {
       throw notCertified('A key of this log is not certified by its root key.');
     }
   }
-  const keys = keysValidAt(validityOf(request.keys), 'checkpoint', checkpoint.size);
+  const keys = keysValidAt(validityBefore(checkpoint.size, request.keys), 'checkpoint', checkpoint.size);
   for (const { publicKey } of keys) {
     if (await isSignedBy(note, { name: checkpoint.origin, type: 1, publicKey }, nodeCrypto)) {
       return { note, checkpoint, rootKey, request };
