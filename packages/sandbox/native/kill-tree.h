@@ -7,7 +7,9 @@
  * must be a child subreaper. */
 void kill_tree(int is_wrapped);
 
-/* What they have used so far: those that die with their pid namespace are in nobody's account afterwards. */
-void cpu_of_descendants(uint64_t *user_us, uint64_t *system_us);
+/* Kills whom it finds now, all at the same time, and waits for none: who dies because another one did first waits, like that
+ * one before it, for its turn among all that run. Says what they have used until then: those that die with their pid namespace
+ * are in nobody's account afterwards. */
+void kill_at_once(uint64_t *user_us, uint64_t *system_us);
 
 #endif
