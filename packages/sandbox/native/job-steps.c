@@ -29,6 +29,9 @@ struct at_hand at_hand = {.hands = -1};
 
 static struct request request;
 
+/* The least that there is to make a sandbox, on a machine on which that takes long. */
+#define PREPARING_US 30000000
+
 static const char *begin(struct job *job) {
   const char *fault = make_cgroups(&request, job);
   if (fault != NULL) return fault;
@@ -72,10 +75,10 @@ void on_start(uint32_t id, const uint8_t *payload, size_t length) {
   job->wall_us = request.wall_ms * 1000;
   job->idle_us = request.idle_ms * 1000;
   start_clock(job);
-  if (job->is_later) {
-    job->wall_deadline_us = job->started_us + request.later_ms * 1000;
-    job->idle_deadline_us = 0;
-  }
+  /* What of it comes before the word is no time of the tool, however short that is; it only ends at some time. */
+  job->idle_deadline_us = 0;
+  if (job->is_later) job->wall_deadline_us = job->started_us + request.later_ms * 1000;
+  else if (job->wall_us != 0 && job->wall_us < PREPARING_US) job->wall_deadline_us = job->started_us + PREPARING_US;
   /* What a gate says is between it and palyrad, for as long as both live. */
   job->output_limit = request.is_gate ? UINT64_MAX : request.output_bytes;
   job->cpu_limit_ms = request.cpu_ms;
