@@ -17,6 +17,7 @@
 #include "job-cgroups.h"
 #include "job-life.h"
 #include "job-table.h"
+#include "kill-tree.h"
 #include "landlock-rules.h"
 #include "listener.h"
 #include "outside-facts.h"
@@ -255,37 +256,29 @@ static int is_keeper(pid_t pid) {
   return 0;
 }
 
-/* SECURITY: T-16 — a keeper that was killed leaves its tree to us, the next subreaper: all that is no keeper. */
-static void end_strays(void) {
-  for (int attempt = 0; attempt < 200; attempt += 1) {
-    char list[4096];
-    int strays = 0;
-    if (read_text("/proc/thread-self/children", list, sizeof list) < 0) return;
-    char *rest = list;
-    for (long pid; (pid = strtol(rest, &rest, 10)) > 1;) {
-      if (is_keeper((pid_t)pid)) continue;
-      strays += 1;
-      kill((pid_t)pid, SIGKILL);
-      waitpid((pid_t)pid, NULL, WNOHANG);
-    }
-    if (strays == 0) return;
-    usleep(1000);
-  }
-}
+int end_strays(void) { return kill_strays(is_keeper); }
 
 void hear_keeper(struct job *job) {
   ssize_t got = read(job->fds.report, &job->report, sizeof job->report);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   /* Killed before it could write: as if the tool had been. */
-  if (got != (ssize_t)sizeof job->report) {
+  job->has_report = got == (ssize_t)sizeof job->report;
+  if (!job->has_report) {
     siginfo_t gone;
     job->report.wait_status = SIGKILL;
     /* Its files are closed before its tree is given to us. It stays unreaped, so that its number is nobody else's. */
     while (waitid(P_PID, (id_t)job->fds.keeper, &gone, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
-    end_strays();
+    job->is_orphaned = 1;
+    stop_forking(job);
+    kill_in_cgroups(job);
   }
-  job->has_report = 1;
   close_fd(&job->fds.report);
+}
+
+/* SECURITY: T-16 — a keeper that was killed leaves its tree to us, the next subreaper: all that is no keeper. The end is told when
+ * nobody is left; until then the others are served. */
+void await_strays(struct job *job) {
+  if (job->is_orphaned && !job->has_report && !end_strays()) job->has_report = 1;
 }
 
 /* What poll says of it right now; nothing of one that is closed. */
