@@ -98,6 +98,14 @@ void stop_forking(const struct job *job) {
   }
 }
 
+void kill_in_cgroups(const struct job *job) {
+  for (int at = 0; at < job->cgroup_count; at += 1) {
+    char *path = joined(job->cgroups[at], "cgroup.kill");
+    if (path != NULL) (void)write_text(path, "1");
+    free(path);
+  }
+}
+
 uint64_t cpu_ms(const struct job *job) {
   char text[1024];
   if (job->cpu_counter == NULL || read_text(job->cpu_counter, text, sizeof text) <= 0) return 0;

@@ -17,6 +17,8 @@ void open_counters(struct job *job);
 void append_cgroup_files(const struct job *job, struct buffer *buffer, uint16_t tag, int settings);
 /* So that nothing forks while it is being killed. */
 void stop_forking(const struct job *job);
+/* All at the same time, where the kernel does that (v2, since Linux 5.14); its keeper does the same, but must find them first. */
+void kill_in_cgroups(const struct job *job);
 /* CPU time of all processes so far; 0 where nobody counts. */
 uint64_t cpu_ms(const struct job *job);
 void remove_cgroups(struct job *job);

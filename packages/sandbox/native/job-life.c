@@ -30,6 +30,7 @@ void end_job(struct job *job, enum reason reason) {
   job->is_killed = 1;
   if (job->reason == REASON_NONE) job->reason = reason;
   stop_forking(job);
+  kill_in_cgroups(job);
   kill(job->fds.keeper, SIGTERM);
 }
 
@@ -38,6 +39,7 @@ void refuse_job(struct job *job, const char *why) {
   job->is_killed = 1;
   snprintf(job->failure, sizeof job->failure, "%s", why);
   stop_forking(job);
+  kill_in_cgroups(job);
   kill(job->fds.keeper, SIGTERM);
 }
 

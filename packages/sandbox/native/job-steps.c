@@ -17,6 +17,7 @@
 #include "job-cgroups.h"
 #include "job-life.h"
 #include "job-table.h"
+#include "kill-tree.h"
 #include "landlock-rules.h"
 #include "listener.h"
 #include "outside-facts.h"
@@ -28,6 +29,9 @@
 struct at_hand at_hand = {.hands = -1};
 
 static struct request request;
+
+/* The least that there is to make a sandbox, on a machine on which that takes long. */
+#define PREPARING_US 30000000
 
 static const char *begin(struct job *job) {
   const char *fault = make_cgroups(&request, job);
@@ -72,10 +76,10 @@ void on_start(uint32_t id, const uint8_t *payload, size_t length) {
   job->wall_us = request.wall_ms * 1000;
   job->idle_us = request.idle_ms * 1000;
   start_clock(job);
-  if (job->is_later) {
-    job->wall_deadline_us = job->started_us + request.later_ms * 1000;
-    job->idle_deadline_us = 0;
-  }
+  /* What of it comes before the word is no time of the tool, however short that is; it only ends at some time. */
+  job->idle_deadline_us = 0;
+  if (job->is_later) job->wall_deadline_us = job->started_us + request.later_ms * 1000;
+  else if (job->wall_us != 0 && job->wall_us < PREPARING_US) job->wall_deadline_us = job->started_us + PREPARING_US;
   /* What a gate says is between it and palyrad, for as long as both live. */
   job->output_limit = request.is_gate ? UINT64_MAX : request.output_bytes;
   job->cpu_limit_ms = request.cpu_ms;
@@ -252,37 +256,29 @@ static int is_keeper(pid_t pid) {
   return 0;
 }
 
-/* SECURITY: T-16 — a keeper that was killed leaves its tree to us, the next subreaper: all that is no keeper. */
-static void end_strays(void) {
-  for (int attempt = 0; attempt < 200; attempt += 1) {
-    char list[4096];
-    int strays = 0;
-    if (read_text("/proc/thread-self/children", list, sizeof list) < 0) return;
-    char *rest = list;
-    for (long pid; (pid = strtol(rest, &rest, 10)) > 1;) {
-      if (is_keeper((pid_t)pid)) continue;
-      strays += 1;
-      kill((pid_t)pid, SIGKILL);
-      waitpid((pid_t)pid, NULL, WNOHANG);
-    }
-    if (strays == 0) return;
-    usleep(1000);
-  }
-}
+int end_strays(void) { return kill_strays(is_keeper); }
 
 void hear_keeper(struct job *job) {
   ssize_t got = read(job->fds.report, &job->report, sizeof job->report);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
   /* Killed before it could write: as if the tool had been. */
-  if (got != (ssize_t)sizeof job->report) {
+  job->has_report = got == (ssize_t)sizeof job->report;
+  if (!job->has_report) {
     siginfo_t gone;
     job->report.wait_status = SIGKILL;
     /* Its files are closed before its tree is given to us. It stays unreaped, so that its number is nobody else's. */
     while (waitid(P_PID, (id_t)job->fds.keeper, &gone, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
-    end_strays();
+    job->is_orphaned = 1;
+    stop_forking(job);
+    kill_in_cgroups(job);
   }
-  job->has_report = 1;
   close_fd(&job->fds.report);
+}
+
+/* SECURITY: T-16 — a keeper that was killed leaves its tree to us, the next subreaper: all that is no keeper. The end is told when
+ * nobody is left; until then the others are served. */
+void await_strays(struct job *job) {
+  if (job->is_orphaned && !job->has_report && !end_strays()) job->has_report = 1;
 }
 
 /* What poll says of it right now; nothing of one that is closed. */

@@ -20,6 +20,11 @@ void on_signal(struct job *job, const uint8_t *payload, size_t length);
 void hear_stage(struct job *job);
 void hear_keeper(struct job *job);
 
+/* What a keeper left that was killed: once more, where there is such a job. */
+void await_strays(struct job *job);
+/* For all of them; 0 when there is nobody left. */
+int end_strays(void);
+
 /* Ends one that has had its time. */
 void watch(struct job *job, uint64_t now);
 /* Whether everybody is dead and nothing of what they said is left; then it is told, and what is empty can be put away. */

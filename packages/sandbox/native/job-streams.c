@@ -25,7 +25,7 @@ void take_output(struct job *job, int *fd, uint8_t kind) {
     close_fd(fd);
     return;
   }
-  job->idle_deadline_us = job->idle_us == 0 ? 0 : now_us() + job->idle_us;
+  if (job->idle_us != 0 && job->phase >= JOB_STARTING) job->idle_deadline_us = now_us() + job->idle_us;
   uint64_t left = job->output_limit - job->output_bytes;
   size_t passed = (uint64_t)got > left ? (size_t)left : (size_t)got;
   job->output_bytes += passed;
@@ -94,8 +94,7 @@ void on_input_end(struct job *job) {
 /* Who may not speak is not idle: the time begins anew when it may. */
 void on_credit(struct job *job, const uint8_t *payload, size_t length) {
   if (length != 4) return;
-  int is_waiting = job->phase == JOB_MEASURED || (job->is_later && job->phase < JOB_STARTING);
-  if (job->credit == 0 && job->idle_us != 0 && !is_waiting) job->idle_deadline_us = now_us() + job->idle_us;
+  if (job->credit == 0 && job->idle_us != 0 && job->phase >= JOB_STARTING) job->idle_deadline_us = now_us() + job->idle_us;
   job->credit += read_u32(payload);
 }
 

@@ -46,6 +46,7 @@ struct job {
   enum reason reason;
   int is_killed;
   int has_report;
+  int is_orphaned; /* its keeper was killed */
   struct keeper_report report;
   /* Copies, because the request is gone by then. */
   char *cgroups[MAX_CGROUPS];

@@ -31,6 +31,9 @@
 #include "texts.h"
 
 #define TICK_US 100000
+#define STRAYS_US 1000
+/* Some seconds: who does not die then waits for a device, and has been killed. */
+#define LAST_ROUNDS 3000
 
 /* Hearing palyrad. */
 
@@ -86,6 +89,7 @@ static size_t list_polled(void) {
 static int poll_timeout(uint64_t now) {
   uint64_t next = UINT64_MAX;
   for (struct job *job = next_job(NULL); job != NULL; job = next_job(job)) {
+    if (job->is_orphaned && !job->has_report && now + STRAYS_US < next) next = now + STRAYS_US;
     if (job->is_killed) continue;
     if (job->wall_deadline_us != 0 && job->wall_deadline_us < next) next = job->wall_deadline_us;
     if (job->idle_deadline_us != 0 && job->credit > 0 && job->idle_deadline_us < next) next = job->idle_deadline_us;
@@ -115,6 +119,7 @@ static void settle_jobs(void) {
   uint64_t now = now_us();
   for (struct job *job = next_job(NULL); job != NULL; job = next_job(job)) {
     if (!job->has_report) watch(job, now);
+    await_strays(job);
     if (has_ended(job)) tell_end(job);
   }
 }
@@ -122,6 +127,7 @@ static void settle_jobs(void) {
 /* SECURITY: T-16 — palyrad is gone, and nothing that it started may outlive it. */
 static void end_everything(void) {
   for (struct job *job = next_job(NULL); job != NULL; job = next_job(job)) end_job(job, REASON_CANCELLED);
+  for (int round = 0; round < LAST_ROUNDS && end_strays(); round += 1) usleep(STRAYS_US);
   for (struct job *job = next_job(NULL); job != NULL; job = next_job(job)) {
     /* A tool that waits for its output to be read must not keep its keeper waiting. */
     close_fd(&job->fds.output);

@@ -42,7 +42,7 @@ static int await_end(pid_t child, const sigset_t *awaited) {
     }
     siginfo_t info;
     if (sigwaitinfo(awaited, &info) != SIGTERM) continue;
-    cpu_of_descendants(&seen_user_us, &seen_system_us);
+    kill_at_once(&seen_user_us, &seen_system_us);
     kill(child, SIGKILL);
     if (waitpid(child, &status, 0) == child) return status;
   }

@@ -78,6 +78,7 @@ describe('a command', () => {
     ['an empty program', { argv: [''] }],
     ['a NUL', { argv: ['true', 'a\0b'] }],
     ['a NUL in a variable', { argv: ['true'], environment: { A: '\0' } }],
+    ['a variable that the kernel does not take', { argv: ['true'], environment: { BIG: 'x'.repeat(128 * 1024 - 4) } }],
     ['an argument that the kernel does not take', { argv: ['true', 'x'.repeat(128 * 1024)] }],
     ['more than can be sent', { argv: ['true', ...Array.from({ length: 40 }, () => 'x'.repeat(100_000))] }],
     ['too many arguments', { argv: Array.from({ length: 5000 }, () => 'x') }],

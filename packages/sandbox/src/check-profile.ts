@@ -98,7 +98,8 @@ function refuseCommand({ argv, cwd, environment = {}, terminal }: SandboxCommand
   if (argv.length > MAX_ARGUMENTS || variables.length > MAX_VARIABLES) {
     return invalidCommand(`The command has more than ${MAX_ARGUMENTS} arguments or ${MAX_VARIABLES} variables.`);
   }
-  const texts = [...argv, ...variables.flat()];
+  // As the kernel takes them: a variable with its name.
+  const texts = [...argv, ...variables.map(([name, value]) => `${name}=${value}`)];
   if (texts.some((text) => text.includes('\0'))) return invalidCommand('The command holds a NUL.');
   const sizes = texts.map((text) => Buffer.byteLength(text));
   if (sizes.some((size) => size > MAX_ARGUMENT)) {

@@ -194,7 +194,9 @@ describe('why it did not start', () => {
     ['the program could not be executed: Exec format error', 'sandbox.executable_not_found', 'not executable'],
     ['the working directory cannot be entered: Permission denied', 'sandbox.invalid_command', 'working directory'],
     ['Too many commands are running.', 'sandbox.overloaded', 'Try again'],
-    ['the program could not be executed: Argument list too long', 'sandbox.start_failed', 'palyra doctor'],
+    ['the program could not be executed: Too many levels of symbolic links', 'sandbox.executable_not_found', 'visible'],
+    ['the program could not be executed: Argument list too long', 'sandbox.invalid_command', 'send it as input'],
+    ['the program could not be executed: Text file busy', 'sandbox.start_failed', 'palyra doctor'],
     ['no one knows', 'sandbox.start_failed', 'palyra doctor'],
   ])('%s is %s', (message, code, fix) => {
     const result = { kind: 'failed_to_start', code, message, fix: expect.stringContaining(fix) };

@@ -49,7 +49,7 @@ const GATE_FIX = 'Run it again: the proxy is started anew. If that does not help
 
 const KNOWN_FAILURES: readonly { readonly says: RegExp; readonly code: SandboxErrorCode; readonly fix: string }[] = [
   {
-    says: /could not be executed: (?:No such file|Not a directory)/,
+    says: /could not be executed: (?:No such file|Not a directory|Too many levels of symbolic links)/,
     code: 'sandbox.executable_not_found',
     fix: 'Give the path of a program that the profile makes visible.',
   },
@@ -57,6 +57,12 @@ const KNOWN_FAILURES: readonly { readonly says: RegExp; readonly code: SandboxEr
     says: /could not be executed: (?:Permission denied|Exec format error)/,
     code: 'sandbox.executable_not_found',
     fix: 'Name a program: the file is not executable, or of another kind of machine.',
+  },
+  {
+    // All of it together, with the variables: the kernel's bound depends on the stack that palyrad may have.
+    says: /could not be executed: Argument list too long/,
+    code: 'sandbox.invalid_command',
+    fix: 'Write what is long to a file, or send it as input.',
   },
   {
     says: /working directory cannot be entered/,

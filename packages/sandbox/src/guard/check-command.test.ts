@@ -8,7 +8,9 @@ const ELF = '\u007fELF';
 const PROGRAMS =
   `bash dash env xargs find gawk mawk sed git tar make perl5.36.0 node24 python3.11 lua5.4 busybox coreutils
   ssh scp rsync nice timeout dd curl cat ls head grep rg sort cp mv rm mkdir touch jq echo date wc tool zip gcc-12
-  ld-linux-x86-64.so.2 pwsh vim.basic less npm split diff`
+  ld-linux-x86-64.so.2 pwsh vim.basic less npm split diff uclampset runcon not-14 systemd-cat systemd-inhibit
+  systemd-socket-activate gio gpgtar gpg-connect-agent lto-dump llvm-jitlink-14 llvm-reduce-14 bugpoint-14 llvm-nm-14 addr2line
+  jdb jar jps keytool jarsigner javadoc`
     .split(/\s+/)
     .map((name) => [`/usr/bin/${name}`, `${ELF} ${name}`] as const);
 
@@ -112,6 +114,10 @@ test.each([
   'stat file',
   'id',
   'zip -r a.zip src',
+  'jar tf a.jar',
+  'keytool -list -keystore file',
+  'llvm-nm-14 file',
+  'addr2line -e file 0x10',
   'wc -l file',
   '/usr/bin/ls src',
   '/bin/ls src',
@@ -151,6 +157,29 @@ test.each([
   'less file',
   'ssh host id',
   'ld-linux-x86-64.so.2 /bin/bash',
+  'uclampset -m 0 sh',
+  'runcon a:b:c:d sh',
+  'not-14 ./x',
+  'systemd-cat id',
+  'systemd-inhibit id',
+  'systemd-socket-activate -l 127.0.0.1:4000 id',
+  'gio launch a.desktop',
+  'gpgtar --gpg ./x -c file',
+  'gpg-connect-agent --agent-program ./x',
+  'lto-dump -fplugin=./x.so',
+  'llvm-jitlink-14 x.o',
+  'llvm-reduce-14 --test=./x file',
+  'bugpoint-14 -compile-custom -compile-command=./x file',
+  'jdb -classpath . Main',
+  'jar -J-agentpath:./x.so tf a.jar',
+  'jps -J-agentpath:./x.so',
+  'keytool -J-javaagent:x.jar -list',
+  'keytool -list -providerclass X -providerpath .',
+  'jarsigner -addprovider X a.jar',
+  'javadoc -doclet X -docletpath . A.java',
+  'javadoc @file',
+  'llvm-nm-14 @file',
+  'addr2line @file',
   'innocent -c id',
   'copied -c id',
   'find . -exec sh -c id ;',

@@ -23,10 +23,10 @@ const SHELLS =
   'sh bash dash zsh ksh ksh93 mksh lksh pdksh oksh loksh yash posh fish csh tcsh ash hush rbash rksh rzsh es rc elvish nu nushell xonsh osh oil ion scsh git-shell';
 
 const WRAPPERS =
-  'env xargs nice nohup timeout gtimeout stdbuf setsid chroot unshare nsenter sudo sudoedit doas su runuser pkexec gosu su-exec setpriv capsh taskset ionice chrt choom prlimit numactl setarch linux32 linux64 i386 x86_64 uname26 time command exec flock script scriptreplay expect unbuffer rlwrap screen tmux byobu dtach abduco watch entr parallel sem run-parts start-stop-daemon at batch atd crontab anacron systemd-run systemctl machinectl loginctl busctl dbus-run-session dbus-launch xvfb-run fakeroot fakechroot proot bwrap firejail docker podman nerdctl ctr crictl runc crun lxc lxc-attach kubectl oc helm vagrant ip newgrp sg login faketime eatmydata catchsegv daemonize cpulimit direnv dotenv chpst softlimit envdir setuidgid s6-setuidgid tini dumb-init catatonit multitime hyperfine';
+  'env xargs nice nohup timeout gtimeout stdbuf setsid chroot unshare nsenter sudo sudoedit doas su runuser pkexec gosu su-exec setpriv capsh taskset ionice chrt choom prlimit numactl setarch linux32 linux64 i386 x86_64 uname26 time command exec flock script scriptreplay expect unbuffer rlwrap screen tmux byobu dtach abduco watch entr parallel sem run-parts start-stop-daemon at batch atd crontab anacron systemd-run systemctl machinectl loginctl busctl dbus-run-session dbus-launch xvfb-run fakeroot fakechroot proot bwrap firejail docker podman nerdctl ctr crictl runc crun lxc lxc-attach kubectl oc helm vagrant ip newgrp sg login faketime eatmydata catchsegv daemonize cpulimit direnv dotenv chpst softlimit envdir setuidgid s6-setuidgid tini dumb-init catatonit multitime hyperfine uclampset runcon systemd-cat systemd-inhibit systemd-socket-activate gio gapplication not';
 
 const DEBUGGERS =
-  'strace ltrace gdb gdbserver lldb valgrind perf bpftrace stap ld.so ldd dtrace uftrace rr pmap-gdb cgdb ddd radare2 r2';
+  'strace ltrace gdb gdbserver lldb valgrind perf bpftrace stap ld.so ldd dtrace uftrace rr pmap-gdb cgdb ddd radare2 r2 jdb jhsdb jconsole bugpoint llvm-reduce llvm-jitlink llvm-jitlink-executor llvm-rtdyld llvm-exegesis';
 
 const BUILDERS =
   'make gmake bmake nmake cmake ctest ninja samu just task rake scons meson bazel bazelisk buck buck2 ant mvn mvnw gradle gradlew sbt lein mill npm npx pnpm pnpx yarn yarnpkg corepack bunx tsx ts-node pip pipx pipenv poetry uv uvx pdm hatch tox nox pytest conda mamba easy_install cargo rustup rustc go gofmt-run gem bundle bundler composer cpan cpanm cabal stack mix rebar3 dotnet msbuild nuget swift xcodebuild dune opam luarocks zig nimble dub nix nix-shell nix-build nix-env guix brew apt apt-get dpkg dnf yum rpm rpmbuild apk pacman snap flatpak ansible ansible-playbook terraform tofu packer pre-commit husky lerna nx turbo vite webpack jest vitest mocha eslint prettier';
@@ -39,10 +39,11 @@ const OTHERS =
 
 /** Programs that are told by their input or by a file of settings what to load or to start. */
 const LOADERS =
-  'wget msgexec msgfilter opt llc lli openssl cpack pg_ctl pg_upgrade initdb postgres gpg gpg2 gpgsm dirmngr mutt mail mailx sendmail';
+  'wget msgexec msgfilter opt llc lli openssl cpack pg_ctl pg_upgrade initdb postgres gpg gpg2 gpgsm gpgtar gpgconf gpg-connect-agent gpg-wks-server gpg-wks-client dirmngr mutt mail mailx sendmail';
 
 /** What they compile names files that they read, wherever those are. */
-const COMPILERS = 'cc gcc g++ c++ cpp clang clang++ clang-cpp tcc as ld gold lld collect2 gfortran gccgo gdc rustc';
+const COMPILERS =
+  'cc gcc g++ c++ cpp clang clang++ clang-cpp tcc as ld gold lld collect2 gfortran gccgo gdc rustc cc1 cc1plus lto1 lto-dump';
 
 const RUNS_CODE: readonly InterpreterEntry[] = [
   running(always('is a shell', SHELLS, { short: 'cs', valued: 'oO', long: ['--command', '--init-file', '--rcfile'] }), {

@@ -91,6 +91,16 @@ export const RUNS_CODE_WITH_OPTIONS: readonly InterpreterEntry[] = [
   },
   {
     kind: 'with',
+    // What begins with -J is for the Java machine that each of them is.
+    names:
+      'jar jarsigner javadoc javap jcmd jdeprscan jdeps jfr jimage jinfo jlink jmap jmod jpackage jps jstack jstat jstatd keytool rmiregistry serialver'.split(
+        ' ',
+      ),
+    does: 'loads code',
+    options: { starts: '-J @ -doclet -taglet -provider -addprovider -altsign -conf'.split(' ') },
+  },
+  {
+    kind: 'with',
     names: ['scp'],
     does: 'starts a program',
     options: { short: 'SoFDJ', valued: 'cilPX' },
@@ -216,7 +226,10 @@ export const RUNS_CODE_WITH_OPTIONS: readonly InterpreterEntry[] = [
   },
   {
     kind: 'with',
-    names: ['strings', 'nm', 'objdump', 'objcopy', 'readelf', 'ar', 'size', 'strip'],
+    names:
+      'strings nm objdump objcopy readelf ar size strip addr2line c++filt elfedit gprof llvm-strings llvm-nm llvm-objdump llvm-objcopy llvm-readelf llvm-readobj llvm-ar llvm-ranlib llvm-lib llvm-size llvm-strip llvm-addr2line llvm-symbolizer llvm-cxxfilt llvm-dwarfdump'.split(
+        ' ',
+      ),
     does: 'reads more arguments from a file',
     options: { starts: ['@'] },
   },
