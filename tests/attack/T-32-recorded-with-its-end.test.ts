@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DEFAULT_TOOL_CALL_CONFIG, type Tool } from '@palyra/gateway';
 import { type Journal, JournalError } from '@palyra/journal';
 import { afterEach, expect, test, vi } from 'vitest';
+import { watchCalls } from '../../apps/daemon/src/watch-calls.ts';
 import { type GatewayHouse, type HouseOptions, openHouse } from '../integration/gateway-house.ts';
 import { LEAVES_THE_BOX, testTool } from '../integration/gateway-tools-for-tests.ts';
 
@@ -219,4 +220,26 @@ test('one that is allowed while a human is asked, and does not hold, is refused 
   const kinds = await kindsOf(journal, refused.call_id);
   expect(kinds.filter((kind) => kind === 'intent' || kind === 'attestation')).toEqual(['attestation']);
   expect(await verdict()).toBe('sound');
+});
+
+test('a daemon that ends waits for one that runs, though nobody is told that it does', async () => {
+  const runs = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const tool = readingTool(async () => {
+    runs.resolve();
+    await goOn.promise;
+    return {};
+  });
+  const { gateway, agent, workspace } = await open({ tools: [tool] });
+  const watched = watchCalls(gateway, []);
+  const run = await watched.gateway.startRun(agent, { workspace });
+  const events: string[] = [];
+  const call = run.call({ ...CALL, onEvent: ({ kind }) => void events.push(kind) });
+  await runs.promise;
+  const { executing } = watched.calls;
+  const before = [...events];
+  goOn.resolve();
+  await call;
+  await watched.calls.idle();
+  expect([executing, before, watched.calls.executing]).toEqual([1, ['accepted'], 0]);
 });
