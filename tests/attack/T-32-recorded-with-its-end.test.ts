@@ -1,9 +1,11 @@
 // T-32, T-05: a call that changes nothing is recorded once, with its end: its result is told without that record, it is
 // counted though nothing is on record, an approval is used by it that was not used up, or it leaves half of a record.
-import { rmSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DEFAULT_TOOL_CALL_CONFIG, type Tool } from '@palyra/gateway';
 import { type Journal, JournalError } from '@palyra/journal';
 import { afterEach, expect, test, vi } from 'vitest';
+import { watchCalls } from '../../apps/daemon/src/watch-calls.ts';
 import { type GatewayHouse, type HouseOptions, openHouse } from '../integration/gateway-house.ts';
 import { LEAVES_THE_BOX, testTool } from '../integration/gateway-tools-for-tests.ts';
 
@@ -169,4 +171,75 @@ test('what came of one that is cancelled while it runs is on record', async () =
   const result = await run.call({ ...CALL, signal: stop.signal });
   expect(await kindsOf(journal, result.call_id)).toEqual(WHOLE);
   expect(await verdict()).toBe('sound');
+});
+
+/** A human is asked, and meanwhile the policies come to allow it: nobody's approval is used up by it. */
+async function allowedWhileAsked(options: Omit<HouseOptions, 'tools'> = {}) {
+  const house = await open({ ...options, tools: [readingTool(undefined, LEAVES_THE_BOX)], ownPolicies: true });
+  const events: string[] = [];
+  const running = house.run.call({ ...CALL, onEvent: ({ kind }) => void events.push(kind) });
+  await vi.waitFor(async () => expect(await house.approvals.pending({ limit: 1 })).toHaveLength(1), {
+    timeout: 20_000,
+  });
+  const rule = 'permit (principal, action == Palyra::Action::"tool.execute", resource == Palyra::Tool::"test.echo");';
+  mkdirSync(join(house.root, 'policies'), { recursive: true, mode: 0o700 });
+  writeFileSync(join(house.root, 'policies', 'own.cedar'), `@id("mine") ${rule}\n`, { mode: 0o600 });
+  await house.policy.apply();
+  return { ...house, events, running };
+}
+
+test('one that is allowed while a human is asked is attested under what allowed it, and its decision told once', async () => {
+  const { running, events, journal, verdict } = await allowedWhileAsked();
+  const result = await running;
+  expect(result).toMatchObject({
+    decision: { kind: 'allow', policy_ids: ['mine'] },
+    outcome: { kind: 'completed', output: { text: 'a' } },
+  });
+  expect(events).toEqual(['accepted', 'decided', 'approval_requested', 'approval_decided', 'started']);
+  const kinds = await kindsOf(journal, result.call_id);
+  expect(kinds.filter((kind) => !kind.startsWith('approval.'))).toEqual(['proposal', 'decision', ...WHOLE.slice(1)]);
+  expect(await verdict()).toBe('sound');
+});
+
+test('one that is allowed while a human is asked, and does not hold, is refused once', async () => {
+  let tries = 0;
+  const { running, journal, verdict } = await allowedWhileAsked({
+    around: (real) => ({
+      ...real,
+      async attest(actor, call) {
+        if (!call.drafts.some(({ kind }) => kind === 'intent')) return real.attest(actor, call);
+        tries += 1;
+        if (tries > 3) throw new Error('It is tried again and again.');
+        return { kind: 'conflict', step: 0 };
+      },
+    }),
+  });
+  const refused = await running;
+  expect(refused.outcome).toMatchObject({ kind: 'refused', code: 'gateway.budget_exhausted' });
+  expect(tries).toBe(1);
+  const kinds = await kindsOf(journal, refused.call_id);
+  expect(kinds.filter((kind) => kind === 'intent' || kind === 'attestation')).toEqual(['attestation']);
+  expect(await verdict()).toBe('sound');
+});
+
+test('a daemon that ends waits for one that runs, though nobody is told that it does', async () => {
+  const runs = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const tool = readingTool(async () => {
+    runs.resolve();
+    await goOn.promise;
+    return {};
+  });
+  const { gateway, agent, workspace } = await open({ tools: [tool] });
+  const watched = watchCalls(gateway, []);
+  const run = await watched.gateway.startRun(agent, { workspace });
+  const events: string[] = [];
+  const call = run.call({ ...CALL, onEvent: ({ kind }) => void events.push(kind) });
+  await runs.promise;
+  const { executing } = watched.calls;
+  const before = [...events];
+  goOn.resolve();
+  await call;
+  await watched.calls.idle();
+  expect([executing, before, watched.calls.executing]).toEqual([1, ['accepted'], 0]);
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -219,3 +220,32 @@ test.runIf(process.getuid?.() === 0)(
     rmSync(home, { recursive: true });
   },
 );
+
+/** Waits for nothing but gates, and ends by itself although one is open. */
+const WAITS_FOR_GATES = `
+import { createSandbox } from '@palyra/sandbox';
+const operator = { path: '/usr/bin:/bin', home: '/nonexistent', palyraHome: '/nonexistent/home', environment: {} };
+const sandbox = await createSandbox({ operator, logger: console, pool: 'off' });
+const program = { argv: [process.execPath, process.env.PROGRAM], environment: {}, readFrom: [process.execPath] };
+const gate = await sandbox.openGate(program);
+gate.onOutput(() => undefined);
+process.stdout.write('open ');
+await gate.close();
+process.stdout.write('closed ');
+await sandbox.openGate(program);
+process.stdout.write('left open');
+`;
+
+test('whoever opens a gate, or closes it, lives until that is done; an open one keeps no process alive', () => {
+  const said = execFileSync(
+    process.execPath,
+    ['--conditions=palyra-source', '--input-type=module-typescript', '-e', WAITS_FOR_GATES],
+    {
+      cwd: fileURLToPath(new URL('../../', import.meta.url)),
+      env: { ...process.env, PROGRAM: program },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 30_000,
+    },
+  );
+  expect(said.toString()).toBe('open closed left open');
+});

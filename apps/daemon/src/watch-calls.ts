@@ -17,6 +17,8 @@ export interface CallObserver {
 
 export interface ObservedCall {
   step(event: CallEvent): void;
+  /** Of one whose start is told with its end only. */
+  begun?(): void;
   /** Undefined: it could not be taken, or its outcome could not be recorded. */
   ended(result: ToolCallResult | undefined): void;
 }
@@ -38,11 +40,14 @@ export function watchCalls(
     proposed() {
       underWay += 1;
       let runs = 0;
+      const begun = () => {
+        executing += 1 - runs;
+        runs = 1;
+      };
       return {
+        begun,
         step({ kind }) {
-          if (kind !== 'started' || runs > 0) return;
-          runs = 1;
-          executing += 1;
+          if (kind === 'started') begun();
         },
         ended() {
           underWay -= 1;
@@ -85,6 +90,10 @@ async function observe(
       onEvent(event) {
         for (const each of observed) each.step(event);
         proposed.onEvent?.(event);
+      },
+      onBegun() {
+        for (const each of observed) each.begun?.();
+        proposed.onBegun?.();
       },
     });
     return result;

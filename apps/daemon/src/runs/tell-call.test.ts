@@ -32,3 +32,35 @@ test('what a tool puts out is told in its order, also while readers are waited f
   const at = (nth: number) => nth * 32 * 1024;
   expect(output).toEqual(['a', 'a', 'b', 'b', 'c', 'c'].map((letter, nth) => [at(nth), letter]));
 });
+
+test('a result of which it was not known that it is on record is told when the same key asks again', async () => {
+  const begin = { sequence: 1, time: 0, happened: { kind: 'run_ended' } } as never;
+  const ring = createEventRing({ begin, first: 2, storedUpTo: 0, changed: () => undefined });
+  const deps = {
+    ring,
+    readers: { join: () => ({ took: () => undefined, leave: () => undefined }), caughtUp: async () => undefined },
+    clock: systemClock,
+    after: 1,
+    signal: new AbortController().signal,
+    attached: {} as never,
+  };
+  const proposal = { key: 'k', tool: 't', input: {} } as never;
+  let told = 0;
+  const unknown = async ({ tellAt }: Omit<ProposedCall, 'run'>) => {
+    const place = tellAt?.(0);
+    told = place?.number ?? 0;
+    place?.release();
+    throw new Error('Nobody knows.');
+  };
+  await expect(tellCall({ call: unknown }, proposal, deps)).rejects.toThrow('Nobody knows.');
+  const again = async ({ onEvent }: Omit<ProposedCall, 'run'>) => {
+    onEvent?.({ kind: 'repeated', told });
+    return RESULT;
+  };
+  await tellCall({ call: again }, proposal, deps);
+  const kinds: string[] = [];
+  for (let event = ring.after(1); event !== undefined && 'happened' in event; event = ring.after(event.sequence)) {
+    kinds.push(event.happened.kind);
+  }
+  expect(kinds).toEqual(['rejected', 'result', 'attestation']);
+});

@@ -78,7 +78,8 @@ export async function tellCall(
       return;
     }
     // Whoever listens from before its end is told of it there.
-    if (repeated !== undefined && repeated.told !== null && repeated.told > after) return;
+    if (repeated !== undefined && repeated.told !== null && repeated.told > after && isToldAt(repeated.told, ring))
+      return;
     for (const happened of end) ring.push(said(happened), repeated === undefined ? 'only_here' : 'passing');
   };
 
@@ -123,4 +124,11 @@ export async function tellCall(
     tell({ kind: 'rejected', error });
     throw error;
   }
+}
+
+/** Not where nobody knew that it is on record: its place was given up, and nothing will be told there. */
+function isToldAt(number: number, ring: EventRing): boolean {
+  if (number <= ring.storedUpTo()) return true;
+  const next = ring.after(number - 1);
+  return next !== undefined && ('held' in next ? next.held : next.sequence) === number;
 }

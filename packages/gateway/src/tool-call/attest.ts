@@ -11,7 +11,7 @@ import { type CallLedger, idsOf, type LastDecision } from './call-ledger.ts';
 import type { OpenedCall } from './decided-call.ts';
 import type { LateRecords } from './late-records.ts';
 import { outputOf } from './output-of.ts';
-import { EVENTS_OF_A_BEGINNING, rowOf, tellBegun, whatConflicts } from './record-intent.ts';
+import { eventsOfBeginning, rowOf, tellBegun, whatConflicts } from './record-intent.ts';
 import type { ToolCallSteps } from './run-tool-call.ts';
 import type { ToolCallResult } from './tool-call-result.ts';
 
@@ -32,17 +32,21 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
     // Also when it cannot be recorded: what did not begin holds nothing of the budget.
     using cleanUp = new DisposableStack();
     cleanUp.defer(() => ledger.call.reservation?.free());
+    // Nothing of a refused one is recorded as begun, also when an earlier decision is on record already.
+    if (end.kind === 'refused') ledger.withhold(undefined);
     // Also after a question: what is attested of a refusal is the decision that refused, under the policies that made it.
     if (end.kind === 'refused' && (ledger.last === undefined || end.decision !== undefined)) {
-      const isFirst = ledger.last === undefined;
+      const isUntold = ledger.last === undefined;
       const decision = decisionOf(end);
       await ledger.decided(decision, end.under ?? policy.current());
-      if (isFirst) ledger.call.proposed.onEvent?.(decidedEvent(shownDecision(decision, redactor.redactText)));
+      if (isUntold) ledger.call.proposed.onEvent?.(decidedEvent(shownDecision(decision, redactor.redactText)));
     }
     // After that: what is kept of its input is known now.
     const { call } = ledger;
     const { withheld } = ledger;
-    const last = (ledger.last ?? withheld?.made) as LastDecision;
+    // A human may have been asked before, and what decides came to allow it meanwhile.
+    const isFirst = ledger.last === undefined;
+    const last = (withheld?.made ?? ledger.last) as LastDecision;
     const output = end.kind === 'executed' ? outputOf(end.result, redactor) : undefined;
     const all = end.kind === 'executed' ? end.result.ran?.egressAll : undefined;
     let body: Body | undefined;
@@ -71,7 +75,8 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
       const outcome = { ...result.outcome, ...output };
       return { ...result, outcome, attestation: attestationOf(facts, attested) };
     };
-    const place = isKept(end) ? call.proposed.tellAt?.(withheld === undefined ? 0 : EVENTS_OF_A_BEGINNING) : undefined;
+    const before = withheld === undefined ? 0 : eventsOfBeginning({ isFirst });
+    const place = isKept(end) ? call.proposed.tellAt?.(before) : undefined;
     // What is not recorded is not told: whoever waits for what comes after it must not wait for it.
     using unlessTold = new DisposableStack();
     unlessTold.defer(() => place?.release());
@@ -91,7 +96,7 @@ export function createAttest(deps: AttestDeps): ToolCallSteps['attest'] {
     unlessTold.move();
     if (withheld !== undefined) {
       call.reservation?.count();
-      tellBegun(call, { isFirst: true });
+      tellBegun(call, { isFirst });
     }
     if (end.kind === 'refused' && !ledger.hasIntent && !isParked(call, end)) call.run.budget.refuse();
     return recorded;

@@ -32,8 +32,8 @@ export interface CallLedger {
   intended(
     intent: Intent,
   ): Promise<{ readonly kind: 'recorded' } | { readonly kind: 'conflict'; readonly step: number }>;
-  /** The same in the commit of the end, which has what else belongs to it. */
-  withhold(intent: Intent): void;
+  /** The same in the commit of the end, which has what else belongs to it; undefined: not any more. */
+  withhold(intent: Intent | undefined): void;
   /** Waits for the end of its call; undefined when it is on record, or there is none. */
   readonly withheld: Intent | undefined;
   /** Outcome and attestation in one commit. `conflict`: somebody else has attested it, or a withheld intent does not hold. */

@@ -42,6 +42,8 @@ export interface ProposedCall {
    */
   tellAt?(before: number): ToldPlace;
   onEvent?(event: CallEvent): void;
+  /** For whoever waits in this process for what runs: it does, and nobody is told so before its end is on record. */
+  onBegun?(): void;
   onOutput?(stream: 'stdout' | 'stderr', bytes: Uint8Array): void | Promise<void>;
   /** What comes while it runs: asked for when it does, and let go when it is over. One that throws ends the call. */
   readonly attached?: AttachedSource;

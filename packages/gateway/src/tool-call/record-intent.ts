@@ -93,8 +93,10 @@ export function rowOf(
   return { id, run: run.id, key: proposed.key ?? null, input: input.commitment, tool: toolName, owner };
 }
 
-/** What `tellBegun` tells of a call of which nothing was told before. */
-export const EVENTS_OF_A_BEGINNING = 2;
+/** How many `tellBegun` tells. */
+export function eventsOfBeginning({ isFirst }: { readonly isFirst: boolean }): number {
+  return isFirst ? 2 : 1;
+}
 
 /** When it is on record. */
 export function tellBegun({ proposed, decision }: FollowedCall, { isFirst }: { readonly isFirst: boolean }): void {

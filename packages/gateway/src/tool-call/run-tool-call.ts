@@ -71,6 +71,7 @@ async function attempt(opened: OpenedCall, steps: ToolCallSteps, ledger: CallLed
  * intent of one that its tool refused is recorded before the refusal, as that of any other.
  */
 async function recordedWithEnd(call: PermittedCall, steps: ToolCallSteps, ledger: CallLedger): Promise<CallEnd> {
+  call.proposed.onBegun?.();
   const end = await steps.execute(call);
   if (end.kind === 'executed') return end;
   const intended = await steps.recordIntent(call, ledger);

@@ -92,6 +92,8 @@ export async function startLauncher({ program, only, gate, logger }: LauncherOpt
   const jobs = new Map<number, JobEvents>();
   /** Those that somebody waits for: not sandboxes that wait for a tool. */
   const awaited = new Set<number>();
+  /** Of them, those that nobody waits for any more when their pipes are here. */
+  const untilPipes = new Set<number>();
   const exited = new Promise<void>((resolve) => child.once('close', () => resolve()));
   let gone: SandboxError | undefined;
 
@@ -110,6 +112,7 @@ export async function startLauncher({ program, only, gate, logger }: LauncherOpt
   const collector = collectPipes((job, pipes) => {
     const take = jobs.get(job)?.pipes;
     take?.(pipes);
+    if (untilPipes.has(job)) forgo(job);
     return take !== undefined;
   });
   child.on('message', (message: unknown, handle: unknown) => collector.take(message, handle));
@@ -130,6 +133,7 @@ export async function startLauncher({ program, only, gate, logger }: LauncherOpt
   };
   const forgo = (id: number) => {
     awaited.delete(id);
+    untilPipes.delete(id);
     // Whoever closes it waits for it, also when the last job has ended by that.
     if (awaited.size === 0 && gone === undefined) unreference(child, control);
   };
@@ -147,13 +151,13 @@ export async function startLauncher({ program, only, gate, logger }: LauncherOpt
     const id = nextId;
     jobs.set(id, events);
     if (awaitedIn !== 'from_word') expect(id);
+    if (awaitedIn === 'until_pipes') untilPipes.add(id);
     sayInOneWrite();
     send(TO_LAUNCHER.start, id, payload);
     return {
       number: id,
       go(word = {}) {
-        if (awaitedIn === 'until_word') forgo(id);
-        else expect(id);
+        expect(id);
         if (word.tool !== undefined) sayInOneWrite();
         send(TO_LAUNCHER.go, id, encodeWord(word));
       },
@@ -174,7 +178,7 @@ export async function startLauncher({ program, only, gate, logger }: LauncherOpt
       const awaitedIn = options.toolLaterMs === undefined ? 'always' : 'from_word';
       return begin(events, encodeRequest(plan, { stdin, ...options }), awaitedIn);
     },
-    startGate: (plan, events) => begin(events, encodeGate(plan), 'until_word'),
+    startGate: (plan, events) => begin(events, encodeGate(plan), 'until_pipes'),
     async close() {
       reference(child, control);
       // It is gone when all of its streams are: without this a process that waits for nothing else would not wait for it.
@@ -205,7 +209,7 @@ export async function startLauncher({ program, only, gate, logger }: LauncherOpt
 }
 
 /** While somebody waits for a job, this process lives: for a command; for one that waits for its tool; for a gate. */
-type Awaited = 'always' | 'from_word' | 'until_word';
+type Awaited = 'always' | 'from_word' | 'until_pipes';
 
 /** What a job hears that is still running when its launcher is closed. */
 export const CLOSED = 'The launcher is closed.';
