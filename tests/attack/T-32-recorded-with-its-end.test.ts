@@ -60,6 +60,27 @@ test('nothing of it is on record while it runs, and everything before it is told
   expect(await verdict()).toBe('sound');
 });
 
+test('it can say nothing before it is on record, and reach nobody', async () => {
+  const given: string[] = [];
+  const tool = readingTool();
+  const { run } = await open({
+    tools: [
+      {
+        ...tool,
+        async execute(call, context) {
+          given.push(...Object.keys(context));
+          await context.onOutput?.('stdout', Buffer.from('it'));
+          return tool.execute(call, context);
+        },
+      },
+    ],
+  });
+  const heard: string[] = [];
+  const onOutput = (_stream: string, bytes: Uint8Array) => void heard.push(Buffer.from(bytes).toString());
+  expect((await run.call({ ...CALL, onOutput })).outcome.kind).toBe('completed');
+  expect([given, heard]).toEqual([['signal'], []]);
+});
+
 test('what it read is not told when the record fails, and it does not count', async () => {
   let runs = 0;
   let isBroken = true;

@@ -50,7 +50,8 @@ export interface Tool {
   /** A whole session: it lasts as long as whoever began it wants, and other calls of the run are made while it does. */
   readonly isSession?: true;
   /**
-   * Soon over, reaches nobody, and changes nothing that anybody could notice: such a call is recorded once, with its end.
+   * Soon over, reaches nobody, and changes nothing that anybody could notice: such a call is recorded once, with its end, and
+   * is given no way to say anything before that.
    * SECURITY: T-32 — all others are on record before they begin.
    */
   readonly changesNothing?: true;

@@ -7,7 +7,7 @@ export interface FileTool {
   readonly description: string;
   readonly inputSchema: ObjectSchema;
   readonly capabilities: readonly 'filesystem_write'[];
-  /** Reads so much and no more. A search is as long as its directory is large, and is on record while it lasts. */
+  /** Reads so much and no more. A search or a list is as long as its directory is large, and is on record while it lasts. */
   readonly changesNothing?: true;
 }
 

@@ -26,7 +26,7 @@ export function createExecute({
       .then(() => true)
       .catch(() => false);
     const stop = new AbortController();
-    const asking = connections === undefined ? undefined : whenAsked(call, connections);
+    const asking = connections === undefined || isSilent(call) ? undefined : whenAsked(call, connections);
     // The tools tell the one from the other by it.
     void late.then((isLate) => isLate && stop.abort(new DOMException('The call took too long.', 'TimeoutError')));
     const cancel = () => stop.abort();
@@ -37,7 +37,7 @@ export function createExecute({
         signal: stop.signal,
         ...(ready === undefined ? {} : { ready }),
         ...(asking === undefined ? {} : { connect: asking.connect }),
-        ...(proposed.onOutput === undefined ? {} : { onOutput: proposed.onOutput }),
+        ...(proposed.onOutput === undefined || isSilent(call) ? {} : { onOutput: proposed.onOutput }),
         ...(proposed.attached === undefined ? {} : { attached: proposed.attached }),
         ...(proposed.report === undefined ? {} : { report: proposed.report }),
       });
@@ -59,6 +59,11 @@ export function createExecute({
       asking?.end();
     }
   };
+}
+
+/** SECURITY: T-32 — of what may not be on record yet nobody hears, and it reaches nobody. */
+function isSilent({ tool }: PermittedCall): boolean {
+  return tool.changesNothing === true;
 }
 
 /** Nothing is made for it before something connects: most calls connect to nothing. */
