@@ -237,7 +237,7 @@ process.stdout.write('left open');
 `;
 
 test('whoever opens a gate, or closes it, lives until that is done; an open one keeps no process alive', () => {
-  const said = execFileSync(
+  const printed = execFileSync(
     process.execPath,
     ['--conditions=palyra-source', '--input-type=module-typescript', '-e', WAITS_FOR_GATES],
     {
@@ -247,5 +247,5 @@ test('whoever opens a gate, or closes it, lives until that is done; an open one 
       timeout: 30_000,
     },
   );
-  expect(said.toString()).toBe('open closed left open');
+  expect(printed.toString()).toBe('open closed left open');
 });
