@@ -44,9 +44,13 @@ function hold(pid: number): () => void {
   return letGo;
 }
 
-async function startFamily(launcher: Awaited<ReturnType<typeof openLauncher>>, changes: Partial<LaunchPlan>) {
+async function startFamily(
+  launcher: Awaited<ReturnType<typeof openLauncher>>,
+  program: string,
+  changes: Partial<LaunchPlan>,
+) {
   const mark = uniqueMark();
-  const plan = python(FAMILY, changes);
+  const plan = python(program, changes);
   const argv = [...plan.tool.argv, mark] as const;
   const job = launch(launcher, { ...plan, tool: { ...plan.tool, argv } });
   await job.untilOutput('xxx');
@@ -62,7 +66,7 @@ const TIERS = [
 
 test.skipIf(!IS_ROOT).each(TIERS)('%s nobody waits for another one’s death [needs: root]', async (_, changes) => {
   await using launcher = await openLauncher();
-  const { job, keeper, family } = await startFamily(launcher, changes);
+  const { job, keeper, family } = await startFamily(launcher, FAMILY, changes);
   const [first = 0] = childrenOf(keeper);
   const letGo = hold(first);
   try {
@@ -81,7 +85,7 @@ test.skipIf(!IS_ROOT || unified === undefined)(
   async () => {
     const directory = `${unified?.at}/palyra-test-${process.pid}`;
     await using launcher = await openLauncher();
-    const { job, keeper, family } = await startFamily(launcher, {
+    const { job, keeper, family } = await startFamily(launcher, FAMILY, {
       cgroups: [{ directory, settings: [], counters: [] }],
     });
     expect(family().length).toBe(3);
@@ -97,3 +101,47 @@ test.skipIf(!IS_ROOT || unified === undefined)(
     expect(ended.kind === 'ended' && ended.report.reason).toBe('cancelled');
   },
 );
+
+/** More than a processor has turns for, each in a session of its own, and so each with a share of its own. */
+const CROWD = `
+import os
+for _ in range(90):
+  if os.fork() == 0:
+    os.setsid()
+    break
+else: os.write(1, b'xxx')
+while True: pass
+`;
+
+/** The keeper, which has to wait for its turn among them, is held for as long as that could be. */
+test.skipIf(!IS_ROOT)('a crowd in a sandbox dies before its keeper has a turn [needs: root]', async () => {
+  await using launcher = await openLauncher();
+  const { job, keeper, family } = await startFamily(launcher, CROWD, inBubblewrap('--unshare-user --unshare-pid'));
+  expect(family().length).toBeGreaterThan(90);
+  process.kill(keeper, 'SIGSTOP');
+  job.kill();
+  try {
+    await until('nobody lives', () => family().every((pid) => textOf(`/proc/${pid}/comm`) !== 'python3\n'));
+  } finally {
+    process.kill(keeper, 'SIGCONT');
+  }
+  const ended = await job.ended;
+  expect(ended.kind === 'ended' && ended.report.reason).toBe('cancelled');
+  expect(family()).toEqual([]);
+});
+
+test.skipIf(!IS_ROOT)('a crowd without a sandbox is stopped before its keeper has a turn [needs: root]', async () => {
+  await using launcher = await openLauncher();
+  const { job, keeper, family } = await startFamily(launcher, CROWD, {});
+  process.kill(keeper, 'SIGSTOP');
+  job.kill();
+  try {
+    await until('all are stopped', () => family().every((pid) => statusOf(pid, 'State').startsWith('T')));
+    expect(family().length).toBeGreaterThan(90);
+  } finally {
+    process.kill(keeper, 'SIGCONT');
+  }
+  const ended = await job.ended;
+  expect(ended.kind === 'ended' && ended.report.reason).toBe('cancelled');
+  expect(family()).toEqual([]);
+});

@@ -2,16 +2,23 @@
 // no tool can hear. The launcher may be root, so whoever it hits has no say.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readlinkSync, writeFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { decodeFacts } from '../../packages/sandbox/src/launcher/decode-reports.ts';
 import { encodeRequest } from '../../packages/sandbox/src/launcher/encode-request.ts';
 import { PASSED_SIGNALS } from '../../packages/sandbox/src/launcher/passed-signals.ts';
 import { FROM_LAUNCHER, TO_LAUNCHER } from '../../packages/sandbox/src/launcher/wire.ts';
-import { barePlan, launcherProgram } from '../integration/launched-job.ts';
+import {
+  barePlan,
+  launch,
+  launcherProgram,
+  openLauncher,
+  type PlanChanges,
+  python,
+} from '../integration/launched-job.ts';
 import { type RawLauncher, startRawLauncher } from '../integration/raw-launcher.ts';
-import { IS_ROOT, statusOf, until } from './sandboxed.ts';
+import { childrenOf, IS_ROOT, statusOf, until } from './sandboxed.ts';
 
 const SIGTERM = Buffer.of(PASSED_SIGNALS.SIGTERM);
 const [OURS, OTHER] = [1, 2];
@@ -25,12 +32,21 @@ afterEach(async () => {
   await launcher.close();
 });
 
-/** `cat`, measured; its pid on the host. */
-async function start(job: number): Promise<number> {
-  launcher.send(TO_LAUNCHER.start, job, encodeRequest(barePlan(['/bin/cat']), { stdin: true }));
+function ask(job: number, changes: PlanChanges = {}): void {
+  launcher.send(TO_LAUNCHER.start, job, encodeRequest(barePlan(['/bin/cat'], changes), { stdin: true }));
   launcher.send(TO_LAUNCHER.credit, job, Buffer.from([0, 0, 16, 0]));
+}
+
+/** `cat` and, of a sandbox, its init, measured; their pids on the host. */
+async function measured(job: number): Promise<{ readonly pid: number; readonly init: number }> {
   const facts = await launcher.frame((frame) => frame.job === job && frame.kind === FROM_LAUNCHER.facts);
-  return decodeFacts(facts.payload).outside[0]?.pid ?? 0;
+  const [pid = 0, init = 0] = decodeFacts(facts.payload).outside.map((process) => process.pid);
+  return { pid, init };
+}
+
+async function start(job: number): Promise<number> {
+  ask(job);
+  return (await measured(job)).pid;
 }
 
 /** Another word each time, so that no answer of before counts. */
@@ -117,11 +133,11 @@ describe.runIf(IS_ROOT)('the tool’s number is somebody else’s by now [needs:
     await once(stranger, 'close');
   });
 
-  /** A process with exactly this number: the kernel gives the next one after the last, and root says which that was. */
+  /** One with exactly this number, and with a child: the kernel gives the next one after the last, and root says which that was. */
   async function strangerWith(pid: number): Promise<ChildProcess> {
     for (;;) {
       writeFileSync('/proc/sys/kernel/ns_last_pid', String(pid - 1));
-      const made = spawn('/bin/sleep', ['1000'], { stdio: 'ignore' });
+      const made = spawn('/bin/sh', ['-c', 'cat; true'], { stdio: ['pipe', 'ignore', 'ignore'] });
       if (made.pid === pid) return made;
       made.kill('SIGKILL');
       await once(made, 'close');
@@ -147,5 +163,79 @@ describe.runIf(IS_ROOT)('the tool’s number is somebody else’s by now [needs:
       signal: null,
       state: 'S (sleeping)',
     });
+  });
+
+  /** More than a processor has turns for; others are ended in a hurry then. */
+  const CROWD = `
+import os
+for _ in range(90):
+  if os.fork() == 0: break
+else: os.write(1, b'xxx')
+while True: pass
+`;
+
+  /** In the place of bubblewrap, with an init that has no namespace: that may end before its tool does. It goes on when told to. */
+  const WRAPPER = `
+import os, signal, sys, time
+os.kill(os.getpid(), signal.SIGSTOP)
+init = os.fork()
+if init == 0:
+  if os.fork() == 0: os.execv(sys.argv[1], sys.argv[1:])
+  os.wait()
+  time.sleep(1000)
+os.waitpid(init, 0)
+time.sleep(1000)
+`;
+
+  /** Its number, when it is made and stopped. */
+  async function wrapperOf(job: number): Promise<number> {
+    ask(job, { wrapper: ['/usr/bin/python3', '-c', WRAPPER, '/proc/self/fd/5', 'stage'] });
+    let wrapper = 0;
+    await until('the wrapper is stopped', () => {
+      wrapper = childrenOf(launcher.pid).flatMap(childrenOf)[0] ?? 0;
+      return statusOf(wrapper, 'State').startsWith('T');
+    });
+    return wrapper;
+  }
+
+  async function endsAmongMany(job: number): Promise<void> {
+    await using other = await openLauncher();
+    await launch(other, python(CROWD)).untilOutput('xxx');
+    launcher.send(TO_LAUNCHER.kill, job);
+    await launcher.frame((frame) => frame.job === job && frame.kind === FROM_LAUNCHER.ended);
+  }
+
+  test('and when a crowd is ended, nobody below who has the number of its init is', async () => {
+    process.kill(await wrapperOf(OURS), 'SIGCONT');
+    const { init } = await measured(OURS);
+    launcher.send(TO_LAUNCHER.go, OURS);
+    await echoes(OURS);
+    process.kill(init, 'SIGKILL');
+    await until('the init is reaped', () => statusOf(init, 'State') === '');
+    stranger = await strangerWith(init);
+    await until('the stranger has a child', () => childrenOf(init).length === 1);
+    const [child = 0] = childrenOf(init);
+    await endsAmongMany(OURS);
+    expect([statusOf(child, 'PPid'), statusOf(child, 'State')]).toEqual([String(init), 'S (sleeping)']);
+  });
+
+  test('and nobody beside who has that of what waits for the word, before it was compared', async () => {
+    const wrapper = await wrapperOf(OURS);
+    process.kill(launcher.pid, 'SIGSTOP');
+    await until('the launcher is stopped', () => statusOf(launcher.pid, 'State').startsWith('T'));
+    process.kill(wrapper, 'SIGCONT');
+    let stage = 0;
+    await until('it waits for its word', () => {
+      stage = childrenOf(wrapper).flatMap(childrenOf)[0] ?? 0;
+      return statusOf(stage, 'State').startsWith('S') && readlinkSync(`/proc/${stage}/exe`).includes('palyra-stage');
+    });
+    process.kill(stage, 'SIGKILL');
+    await until('it is reaped', () => statusOf(stage, 'State') === '');
+    stranger = await strangerWith(stage);
+    process.kill(launcher.pid, 'SIGCONT');
+    const { pid, init } = await measured(OURS);
+    expect([pid, init]).toEqual([stage, process.pid]);
+    await endsAmongMany(OURS);
+    expect([stranger.exitCode, stranger.signalCode]).toEqual([null, null]);
   });
 });

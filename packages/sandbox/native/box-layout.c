@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum meaning { PASSED, PERMS, SIZE, RO_BIND, BIND, SYMLINK, FILE_DATA, TMPFS, DEV, REMOUNT_RO, PROC };
+enum meaning { PASSED, NETWORK, PERMS, SIZE, RO_BIND, BIND, SYMLINK, FILE_DATA, TMPFS, DEV, REMOUNT_RO, PROC };
 
 /* SECURITY: T-18, T-20 — a list and no guesses: one word that is not here, and bubblewrap gets all of them as they came. */
 static const struct word {
@@ -12,7 +12,7 @@ static const struct word {
   int arguments;
   enum meaning meaning;
 } WORDS[] = {
-  {"--unshare-user", 0, PASSED},   {"--unshare-ipc", 0, PASSED},  {"--unshare-pid", 0, PASSED}, {"--unshare-net", 0, PASSED},
+  {"--unshare-user", 0, PASSED},   {"--unshare-ipc", 0, PASSED},  {"--unshare-pid", 0, PASSED}, {"--unshare-net", 0, NETWORK},
   {"--unshare-uts", 0, PASSED},    {"--unshare-cgroup", 0, PASSED}, {"--disable-userns", 0, PASSED}, {"--die-with-parent", 0, PASSED},
   {"--new-session", 0, PASSED},    {"--cap-drop", 1, PASSED},     {"--hostname", 1, PASSED},    {"--uid", 1, PASSED},
   {"--gid", 1, PASSED},            {"--seccomp", 1, PASSED},      {"--perms", 1, PERMS},        {"--size", 1, SIZE},
@@ -124,7 +124,7 @@ static int read_step(struct reader *r, enum meaning meaning, char **words) {
 
 /* What lies in the sandbox's own /proc can only be mounted when that is there, which takes its pid namespace. */
 static int is_left(const struct word *word, char **words) {
-  return word->meaning == PASSED || word->meaning == PROC || (word->meaning == RO_BIND && in_proc(words[1]));
+  return word->meaning == PASSED || word->meaning == NETWORK || word->meaning == PROC || (word->meaning == RO_BIND && in_proc(words[1]));
 }
 
 static int read_word(struct reader *r, const struct word *word, char **words) {
@@ -140,6 +140,7 @@ static int read_word(struct reader *r, const struct word *word, char **words) {
   if (!is_left(word, words + 1)) return read_step(r, word->meaning, words + 1);
   if (r->has_mode || r->size > 0) return 0;
   if (word->meaning == PROC && (strcmp(words[1], "/proc") != 0 || add(r, STEP_DIRECTORY, words[1]) == NULL)) return 0;
+  if (word->meaning == NETWORK && r->layout->has_network) return 1;
   for (int each = 0; each <= word->arguments; each += 1) leave(r, words[each]);
   return 1;
 }

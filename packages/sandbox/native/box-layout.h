@@ -27,6 +27,7 @@ struct step {
 };
 
 struct layout {
+  int has_network; /* said before they are taken apart: bubblewrap has to make none */
   struct step steps[MAX_STEPS];
   int count;
   /* Names below /dev, which no argument spells out. */

@@ -1,36 +1,16 @@
 #include "end-report.h"
 
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
 #include "job-cgroups.h"
+#include "pidfd-info.h"
 
-struct exit_info {
-  uint64_t mask, cgroup;
-  uint32_t pid, tgid, ppid, ruid, rgid, euid, egid, suid, sgid, fsuid, fsgid;
-  int32_t exit_code;
-  uint64_t more[16];
-};
-#define PIDFD_GET_INFO _IOWR(0xFF, 11, struct { uint64_t words[8]; })
-#define PIDFD_INFO_EXIT (1ull << 3)
-
-/* How the tool itself ended. bubblewrap says 128 + n for a signal, as shells do; since Linux 6.15 the kernel tells. */
-static int exact_status(const struct job *job, int *status) {
-  struct exit_info info;
-  memset(&info, 0, sizeof info);
-  info.mask = PIDFD_INFO_EXIT;
-  if (job->tool_pidfd < 0 || ioctl(job->tool_pidfd, PIDFD_GET_INFO, &info) != 0) return 0;
-  if ((info.mask & PIDFD_INFO_EXIT) == 0) return 0;
-  *status = info.exit_code;
-  return 1;
-}
-
+/* How the tool itself ended: bubblewrap says 128 + n for a signal, as shells do. */
 static void append_status(const struct job *job, struct buffer *ended) {
   uint8_t bytes[10];
   int status = job->report.wait_status;
-  int exact = !job->is_wrapped || exact_status(job, &status);
+  int exact = !job->is_wrapped || status_of_held(job->tool_pidfd, &status);
   uint32_t code = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0;
   uint32_t signal_number = WIFSIGNALED(status) ? (uint32_t)WTERMSIG(status) : 0;
   if (!exact && code > 128 && code <= 128 + 64) {

@@ -123,14 +123,15 @@ static void remove_patiently(const char *directory) {
 }
 
 void remove_cgroups(struct job *job) {
+  for (int at = job->cgroup_count; at > 0; at -= 1) remove_patiently(job->cgroups[at - 1]);
+  forget_cgroups(job);
+}
+
+void forget_cgroups(struct job *job) {
   while (job->cgroup_file_count > 0) {
     int last = --job->cgroup_file_count;
     if (job->cgroup_files[last].fd >= 0) close(job->cgroup_files[last].fd);
     free(job->cgroup_files[last].path);
   }
-  while (job->cgroup_count > 0) {
-    char *directory = job->cgroups[--job->cgroup_count];
-    remove_patiently(directory);
-    free(directory);
-  }
+  while (job->cgroup_count > 0) free(job->cgroups[--job->cgroup_count]);
 }

@@ -21,6 +21,9 @@ void stop_forking(const struct job *job);
 void kill_in_cgroups(const struct job *job);
 /* CPU time of all processes so far; 0 where nobody counts. */
 uint64_t cpu_ms(const struct job *job);
+/* Empty ones; and nothing is known of them any more. */
 void remove_cgroups(struct job *job);
+/* Somebody else removes them. */
+void forget_cgroups(struct job *job);
 
 #endif

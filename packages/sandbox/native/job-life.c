@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "crowd.h"
 #include "job-cgroups.h"
 
 uint64_t now_us(void) {
@@ -25,22 +26,25 @@ void start_clock(struct job *job) {
   job->idle_deadline_us = job->idle_us == 0 ? 0 : job->started_us + job->idle_us;
 }
 
+void kill_all(const struct job *job) {
+  stop_forking(job);
+  kill_in_cgroups(job);
+  quiet_crowd(job);
+  if (!job->is_orphaned) kill(job->fds.keeper, SIGTERM);
+}
+
 void end_job(struct job *job, enum reason reason) {
   if (job->is_killed || job->has_report) return;
   job->is_killed = 1;
   if (job->reason == REASON_NONE) job->reason = reason;
-  stop_forking(job);
-  kill_in_cgroups(job);
-  kill(job->fds.keeper, SIGTERM);
+  kill_all(job);
 }
 
 void refuse_job(struct job *job, const char *why) {
   if (job->is_killed || job->has_report) return;
   job->is_killed = 1;
   snprintf(job->failure, sizeof job->failure, "%s", why);
-  stop_forking(job);
-  kill_in_cgroups(job);
-  kill(job->fds.keeper, SIGTERM);
+  kill_all(job);
 }
 
 void forget_job(struct job *job) {
@@ -52,6 +56,7 @@ void forget_job(struct job *job) {
   close_fd(&job->fds.report);
   close_fd(&job->fds.channel);
   close_fd(&job->tool_pidfd);
+  close_fd(&job->init_pidfd);
   close_fd(&job->mounts);
   close_fd(&job->outer_mounts);
   close_fd(&job->listener);
@@ -59,7 +64,6 @@ void forget_job(struct job *job) {
   release(&job->said);
   release(&job->outside);
   release(&job->input);
-  remove_cgroups(job);
   free(job->cpu_counter);
   job->cpu_counter = NULL;
   job->phase = JOB_FREE;

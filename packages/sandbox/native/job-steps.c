@@ -20,8 +20,10 @@
 #include "kill-tree.h"
 #include "landlock-rules.h"
 #include "listener.h"
+#include "network.h"
 #include "outside-facts.h"
 #include "pass-signal.h"
+#include "pidfd-info.h"
 #include "put-away.h"
 #include "texts.h"
 #include "word.h"
@@ -53,7 +55,7 @@ void on_start(uint32_t id, const uint8_t *payload, size_t length) {
   memset(job, 0, sizeof *job);
   job->fds = NOTHING_STARTED;
   job->id = id;
-  job->tool_pidfd = job->mounts = job->outer_mounts = job->listener = -1;
+  job->tool_pidfd = job->init_pidfd = job->mounts = job->outer_mounts = job->listener = -1;
   job->is_wrapped = request.wrapper_count > 0;
   job->has_terminal = request.has_terminal;
   job->has_listener = request.has_listener;
@@ -61,6 +63,7 @@ void on_start(uint32_t id, const uint8_t *payload, size_t length) {
   fault = begin(job);
   if (fault != NULL) {
     send_failure(id, fault, errno);
+    remove_cgroups(job);
     forget_job(job);
     release_request(&request);
     return;
@@ -91,7 +94,7 @@ void on_start(uint32_t id, const uint8_t *payload, size_t length) {
 static void tell_facts(struct job *job) {
   struct buffer facts = {0};
   append(&facts, job->said.bytes + 5, job->said.length - 5);
-  if (job->tool_pidfd < 0) job->tool_pidfd = hold_tool(job->tool);
+  if (job->tool_pidfd < 0) job->tool_pidfd = hold_process(job->tool);
   append_outside_facts(&facts, job);
   if (job->listener >= 0) {
     char text[96];
@@ -102,7 +105,10 @@ static void tell_facts(struct job *job) {
   send_frame(FRAME_FACTS, job->id, facts.bytes, facts.length);
   release(&facts);
   /* SECURITY: T-40 — palyrad judges what was read by its number: signals go to that process, or to nobody. */
-  if (!is_held(job->tool_pidfd)) close_fd(&job->tool_pidfd);
+  if (!is_held(job->tool_pidfd)) {
+    close_fd(&job->tool_pidfd);
+    close_fd(&job->init_pidfd);
+  }
   if (job->is_later) hold_mounts(job);
   /* It waits for its word, which may wait for a disk: that is no time of the tool. */
   else job->wall_deadline_us = job->idle_deadline_us = 0;
@@ -175,7 +181,7 @@ void hear_stage(struct job *job) {
   append(&job->said, bytes + skipped, (size_t)got - skipped);
   if (job->said.failed) _exit(70);
   if (is_here && job->outside.length == 0) {
-    job->tool_pidfd = hold_tool(job->tool);
+    job->tool_pidfd = hold_process(job->tool);
     look_from_outside(job);
   }
   if (job->phase != JOB_PREPARING || job->said.length < 5 || job->said.bytes[0] != 'F') return;
@@ -246,7 +252,8 @@ void tell_end(struct job *job) {
   job->phase = JOB_TOLD;
 }
 
-static int is_keeper(pid_t pid) {
+static int is_ours(pid_t pid) {
+  if (is_sweeper(pid) || is_maker(pid)) return 1;
   for (struct job *job = next_job(NULL); job != NULL; job = next_job(job)) {
     if (job->fds.keeper == pid) return 1;
   }
@@ -256,7 +263,7 @@ static int is_keeper(pid_t pid) {
   return 0;
 }
 
-int end_strays(void) { return kill_strays(is_keeper); }
+int end_strays(void) { return kill_strays(is_ours); }
 
 void hear_keeper(struct job *job) {
   ssize_t got = read(job->fds.report, &job->report, sizeof job->report);
@@ -269,8 +276,7 @@ void hear_keeper(struct job *job) {
     /* Its files are closed before its tree is given to us. It stays unreaped, so that its number is nobody else's. */
     while (waitid(P_PID, (id_t)job->fds.keeper, &gone, WEXITED | WNOWAIT) != 0 && errno == EINTR) continue;
     job->is_orphaned = 1;
-    stop_forking(job);
-    kill_in_cgroups(job);
+    kill_all(job);
   }
   close_fd(&job->fds.report);
 }

@@ -25,7 +25,7 @@ struct job {
   struct started fds;
   pid_t tool, init; /* as the host sees them; init of a sandbox only */
   int is_init_seen;
-  int tool_pidfd;
+  int tool_pidfd, init_pidfd;
   int listener; /* of one with a way out, until its gate has it; -1 otherwise */
   int mounts, outer_mounts; /* the mount namespaces of a sandbox and of the bubblewrap around it; -1 when not held */
   /* What the process that becomes the tool has said so far. */

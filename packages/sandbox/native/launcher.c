@@ -24,9 +24,11 @@
 #include "job-streams.h"
 #include "job-table.h"
 #include "landlock-rules.h"
+#include "network.h"
 #include "open-stage.h"
 #include "pass-handle.h"
 #include "put-away.h"
+#include "short-turns.h"
 #include "stage-root.h"
 #include "texts.h"
 
@@ -66,7 +68,7 @@ static void on_too_long(uint32_t id) {
 /* The loop. */
 
 #define PER_JOB 6
-#define OUR_OWN 2
+#define OUR_OWN 3
 static struct pollfd polled[OUR_OWN + MAX_JOBS * PER_JOB];
 
 static void poll_for(size_t at, int fd, short events) { polled[at] = (struct pollfd){.fd = fd, .events = events}; }
@@ -75,6 +77,7 @@ static size_t list_polled(void) {
   size_t count = 0;
   poll_for(count++, CONTROL, (short)(POLLIN | (unsent_bytes() > 0 ? POLLOUT : 0)));
   poll_for(count++, at_hand.hands, POLLIN);
+  poll_for(count++, network_socket(), POLLIN);
   for (struct job *job = next_job(NULL); job != NULL; job = next_job(job)) {
     poll_for(count++, job->fds.stage, POLLIN);
     poll_for(count++, job->fds.report, POLLIN);
@@ -134,15 +137,26 @@ static void end_everything(void) {
     close_fd(&job->fds.errors);
     put_away(job);
   }
-  put_told_away(1);
+  put_all_away();
 }
 
-/* With jobs to put away, a moment: palyrad is about to hear how one ended, and may have the next one. Slept, and not yielded: who
- * is woken goes to a processor that is free, and who yields stays behind palyrad on its own. */
+/* Of a loop that could make a network: most of the time in which a sandbox is made, nobody wants anything of us. */
+#define MOMENT_MS 1
+
+static int shorter(int one, int other) { return one < 0 || (other >= 0 && other < one) ? other : one; }
+
 static int wait_for_somebody(size_t count) {
-  static const struct timespec moment = {.tv_nsec = PUT_AWAY_NS};
-  if (next_told(NULL) != NULL) return ppoll(polled, count, &moment, NULL);
-  return poll(polled, count, poll_timeout(now_us()));
+  int timeout = shorter(poll_timeout(now_us()), quiet_ms());
+  return poll(polled, count, wants_network() ? shorter(timeout, MOMENT_MS) : timeout);
+}
+
+/* Since somebody wanted something. */
+static uint64_t quiet_since_us;
+
+static int is_quiet(int ready) {
+  uint64_t now = now_us();
+  if (ready != 0) quiet_since_us = now;
+  return now - quiet_since_us >= (uint64_t)(quiet_ms() < 0 ? 0 : quiet_ms()) * 1000;
 }
 
 static void serve(void) {
@@ -151,10 +165,12 @@ static void serve(void) {
     size_t count = list_polled();
     int ready = wait_for_somebody(count);
     if (ready < 0 && errno != EINTR) break;
-    put_told_away(ready == 0);
+    if (ready == 0 && wants_network()) make_network();
+    put_told_away(is_quiet(ready));
     if (ready > 0) {
       serve_jobs(count);
       if (polled[1].revents != 0) hear_handles(&at_hand.hands);
+      if (polled[2].revents != 0) hear_network();
       if (polled[0].revents & (POLLIN | POLLHUP | POLLERR) && hear_frames(&hearer) != 0) break;
     }
     settle_jobs();
@@ -216,9 +232,15 @@ static const char *protect_ourselves(void) {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) return "cannot become a subreaper";
   struct rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
+  /* SECURITY: T-17 — its user may be allowed to run before everybody else, for music as a rule: a tool that does, and loops, has the
+   * processor for itself. Ours need neither, and what they start cannot take it back. */
+  setrlimit(RLIMIT_RTPRIO, &none);
+  setrlimit(RLIMIT_NICE, &none);
   take_descriptors();
   give_back_large_buffers();
   signal(SIGPIPE, SIG_IGN);
+  /* SECURITY: T-16 — a tool that fills the machine does not keep us, nor the keepers and inits that we fork, from ending it. */
+  take_short_turns();
   /* Ctrl-C in palyrad's terminal is palyrad's affair: it will tell us, or be gone. */
   setsid();
   if (has_hands()) at_hand.hands = HANDS;
@@ -226,6 +248,7 @@ static const char *protect_ourselves(void) {
   fcntl(CONTROL, F_SETFD, FD_CLOEXEC);
   if (at_hand.hands >= 0) fcntl(at_hand.hands, F_SETFD, FD_CLOEXEC);
   at_hand.host.is_root = geteuid() == 0;
+  if (at_hand.host.is_root) sweep_beside_us();
   at_hand.host.forget_others = forget_others;
   struct buffer mounts = {0};
   append_file(&mounts, 0, "", "/proc/self/mountinfo");

@@ -111,10 +111,11 @@ static char *const *stage_beside(const struct request *request, struct layout *l
   return arguments;
 }
 
-char *const *lay_out_box(const struct request *request, const struct host *host, int has_own_mounts) {
+char *const *lay_out_box(const struct request *request, const struct host *host, struct own own) {
   static struct layout layout;
+  layout.has_network = own.network;
   int is_ours = host->can_stage_root && read_layout(request, &layout);
-  if (is_ours && (!has_own_mounts || host->is_root)) own_user_and_mounts(host);
+  if (is_ours && (!own.mounts || host->is_root)) own_user_and_mounts(host);
   if (is_ours && host->can_stage_beside && has_room(request)) return stage_beside(request, &layout);
   if (!is_ours || take_sources(&layout) != NULL) {
     pass_all(request, NULL);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "job-cgroups.h"
+#include "pidfd-info.h"
 #include "texts.h"
 
 static const char FILTERED[] = "\nSeccomp:\t2", PARENT[] = "\nPPid:";
@@ -55,6 +56,11 @@ static int append_init(struct buffer *facts, pid_t init) {
   return is_filtered;
 }
 
+/* Its parent, as long as it is there itself: nobody else, and none of ours. */
+static int hold_init(const struct job *job) {
+  return job->init > 1 && job->init != job->fds.keeper ? hold_process(job->init) : -1;
+}
+
 void look_from_outside(struct job *job) {
   uint8_t rules[4];
   struct buffer *facts = &job->outside;
@@ -62,6 +68,7 @@ void look_from_outside(struct job *job) {
   const char *parent = append_status(facts, job->tool, PARENT);
   job->init = parent == NULL ? 0 : number_in(parent + strlen(PARENT), (const char *)facts->bytes + facts->length);
   append_rest(facts, job->tool);
+  if (job->is_wrapped && job->init_pidfd < 0) job->init_pidfd = hold_init(job);
   if (job->is_wrapped) job->is_init_seen = append_init(facts, job->init);
   append_cgroup_files(job, facts, FACT_CGROUP_FILE, 1);
   write_u32(rules, (uint32_t)job->landlock_rules);

@@ -2,20 +2,11 @@
 
 #include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "pidfd-info.h"
 
 /* Of Linux 6.9. */
 #define TO_PROCESS_GROUP (1u << 2)
-
-static int send_by_pidfd(int pidfd, int number, unsigned int flags) {
-  return (int)syscall(SYS_pidfd_send_signal, pidfd, number, NULL, flags);
-}
-
-int hold_tool(pid_t tool) { return (int)syscall(SYS_pidfd_open, tool, 0); }
-
-/* Who is not reaped yet keeps its number. */
-int is_held(int pidfd) { return pidfd >= 0 && send_by_pidfd(pidfd, 0, 0) == 0; }
 
 /* A terminal sends these to everybody in the foreground, and programs count on it: a shell goes on when only itself is
  * interrupted, because what it waits for was not. */
@@ -27,6 +18,6 @@ void pass_signal(const struct job *job, int number) {
   /* The kernel knows who is in the foreground of a terminal, and takes three of them there. */
   if (job->has_terminal && job->fds.output >= 0 && ioctl(job->fds.output, TIOCSIG, number) == 0) return;
   /* SECURITY: T-40 — the process that was measured, or nobody: its number may be a stranger's by now, and we may be root. */
-  if (is_for_group(number) && send_by_pidfd(job->tool_pidfd, number, TO_PROCESS_GROUP) == 0) return;
-  send_by_pidfd(job->tool_pidfd, number, 0);
+  if (is_for_group(number) && signal_held(job->tool_pidfd, number, TO_PROCESS_GROUP) == 0) return;
+  signal_held(job->tool_pidfd, number, 0);
 }

@@ -4,11 +4,6 @@
 
 #include "job.h"
 
-/* Before anything else is looked at by that number. */
-int hold_tool(pid_t tool);
-/* Whether what was looked at by its number meanwhile was this one. */
-int is_held(int pidfd);
-
 /* Nothing happens when the tool is gone. */
 void pass_signal(const struct job *job, int number);
 

@@ -2,15 +2,17 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "landlock-rules.h"
+#include "network.h"
 #include "staged-mounts.h"
 
-const struct prepared NOTHING_PREPARED = {-1, -1, -1, -1, -1, -1, -1, -1};
+const struct prepared NOTHING_PREPARED = {-1, -1, -1, -1, -1, -1, -1, -1, -1};
 
 static const char *open_terminal(const struct request *request, struct prepared *p, struct started *s) {
   int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
@@ -81,6 +83,13 @@ static const char *open_gate_channel(const struct request *request, struct prepa
   return NULL;
 }
 
+static int needs_network(const struct request *request) {
+  for (int at = 0; at < request->wrapper_count; at += 1) {
+    if (strcmp(request->wrapper[at], "--unshare-net") == 0) return 1;
+  }
+  return 0;
+}
+
 static int needs_idmap(const struct request *request) {
   for (int at = 0; at < request->staged_count; at += 1) {
     if (request->staged[at].flags & STAGED_IDMAP) return 1;
@@ -115,6 +124,7 @@ const char *prepare_job(const struct request *request, const struct host *host, 
   if (fault == NULL) fault = open_gate_channel(request, p, s);
   if (fault != NULL) return fault;
   if (needs_idmap(request) && (p->idmap = idmap_namespace(request->uid, request->gid)) < 0) return "ids cannot be mapped";
+  if (host->is_root && needs_network(request)) p->network = take_network();
   int rules;
   if (request->landlock_count > 0 && (p->ruleset = landlock_ruleset(request, &rules)) < 0) return "Landlock refused the rules";
   return NULL;
@@ -131,4 +141,5 @@ void close_prepared(const struct prepared *p) {
   close_if_open(p->child_stage);
   close_if_open(p->child_channel);
   close_if_open(p->keeper_report);
+  close_if_open(p->network);
 }

@@ -7,7 +7,7 @@
 /* For its processes; -1 where there is none. */
 struct prepared {
   int child_input, child_output, child_errors, child_stage, child_channel, keeper_report;
-  int idmap, ruleset;
+  int idmap, ruleset, network;
 };
 
 extern const struct prepared NOTHING_PREPARED;

@@ -6,6 +6,7 @@
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +111,8 @@ _Noreturn void run_child(const struct request *request, const struct host *host,
   keep_filter(request);
   setsid();
   join_cgroups(request, p->child_stage);
+  const int has_network = p->network >= 0;
+  if (has_network && setns(p->network, CLONE_NEWNET) != 0) give_up(p->child_stage, "the network of its own cannot be entered");
   int needs_mounts = request->staged_count > 0 || (request->wrapper_count > 0 && host->has_shared_mounts);
   const char *fault = NULL;
   if (needs_mounts) {
@@ -124,7 +127,7 @@ _Noreturn void run_child(const struct request *request, const struct host *host,
   take_identity(request, STAGE_SOCKET);
   /* After the change of user, which clears it. */
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up(STAGE_SOCKET, "privileges cannot be given up");
-  char *const *wrapper = request->wrapper_count > 0 ? lay_out_box(request, host, needs_mounts) : NULL;
+  char *const *wrapper = request->wrapper_count > 0 ? lay_out_box(request, host, (struct own){.mounts = needs_mounts, .network = has_network}) : NULL;
   if (wrapper != NULL) {
     /* SECURITY: T-19 — no environment: bubblewrap runs outside the sandbox, and LD_PRELOAD would too. */
     static char *const nothing[] = {NULL};

@@ -155,10 +155,13 @@ static void pass_on(struct outlet *outlet, int fd, const uint8_t *bytes, size_t 
   if (outlet->failure != 0) give_up();
 }
 
+/* A pipe, or a pair of sockets, of which programs that Node runs have theirs: closed with something unread in it, it says so. */
+static bool is_unread(int failure) { return failure == EPIPE || failure == ECONNRESET; }
+
 static int end_with(const struct outlet *outlet, const uint8_t *payload, size_t length) {
   if (length < 1) return lost("palyrad's word on the end of the command cannot be understood.");
   // Somebody who stopped reading has what they wanted; what was lost on its way to a full disk is missing.
-  if (outlet->failure != 0 && outlet->failure != EPIPE)
+  if (outlet->failure != 0 && !is_unread(outlet->failure))
     return say(EXIT_INTERNAL, "cli.output_failed", "The output could not be written.",
                "Check where the output goes: the disk may be full.");
   put_out(STDERR_FILENO, payload + 1, length - 1);
