@@ -69,4 +69,17 @@ describeBothWays((place) => {
     expect(changesOf(ended, workspace)).toEqual(['created sub/.git', 'created sub/l']);
     expect(operator('git -C sub config core.fsmonitor || true')).toBe('');
   });
+
+  test.each([
+    ['with two line ends', "repository='evil\\r'; pointer='evil\\r\\n'; link=evil"],
+    ['with a byte that is no text', "repository='x\\357\\277\\275'; pointer='x\\377\\n'; link='x\\377'"],
+  ])('a pointer %s is read as git reads it', async (_, names) => {
+    const { workspace, operator } = makeWorkspace(place(), INIT);
+    const other = makeWorkspace(place(), 'git init -q --bare evil; git -C evil config core.fsmonitor ./evil');
+    const script = `${names}; git init -q --bare "sub/$(printf "$repository")"
+    ln -s ${other.workspace}/evil "sub/$(printf "$link")"; printf "gitdir: $pointer" > sub/.git`;
+    const ended = await place().daemon.run(sh(script), tierC({ workspace }));
+    expect(changesOf(ended, workspace)).toContain('created sub/.git');
+    expect(operator('git -C sub config core.fsmonitor || true')).toBe('');
+  });
 });

@@ -30,7 +30,7 @@ function plannedWhere(kernel: 'has them' | 'has none') {
     now: Date.now,
     groups: [],
   });
-  const planned = createPlanner({ surveyor, bubblewrap: '/usr/bin/bwrap' }).plan(
+  const planned = createPlanner({ surveyor, findBubblewrap: () => '/usr/bin/bwrap' }).plan(
     { argv: ['true'] },
     sandboxProfile(workspace),
   );

@@ -103,6 +103,24 @@ describe('what a run did to protected paths', () => {
     expect([readFileSync(at('CLAUDE.md'), 'utf8'), readFileSync(at('sub/AGENTS.md'), 'utf8')]).toEqual(['b', 'b']);
   });
 
+  // T-39: each line was a walk of its own, all of them in one turn of the loop.
+  it('is judged without holding up everybody, however deep a configuration leads, and however often', async () => {
+    const deep = 'a/'.repeat(1800);
+    mkdirSync(at(deep), { recursive: true });
+    const watch = await protection.begin(place);
+    for (const name of ['objects', 'refs']) mkdirSync(at(`git/${name}`), { recursive: true });
+    write('git/config', `[core]\n${`worktree = ../${deep}\n`.repeat(60)}`);
+    let [last, longest] = [performance.now(), 0];
+    const ticking = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    expect(await watch.end()).toEqual([]);
+    await afterOthers();
+    clearInterval(ticking);
+    expect(Math.max(longest, performance.now() - last)).toBeLessThan(1500);
+  });
+
   it('is nothing when the same bytes were written again', async () => {
     write('.husky/_/h', 'x');
     expect(await changesAfter(() => write('.husky/_/h', 'x'))).toEqual([]);
@@ -246,6 +264,20 @@ describe('what would be mounted', () => {
     const third = await protection.begin(inBox);
     expect(third.mounts.map(({ path }) => path)).toEqual([at('.mcp.json'), at('dir'), at('dir/.envrc')]);
     third.release();
+  });
+
+  it('is waited for by one that could rename it, until that is cancelled', async () => {
+    write('.mcp.json', '{}');
+    const inBox = { ...place, mounts: true };
+    const held = await protection.begin(inBox);
+    rmSync(at('.mcp.json'));
+    const stop = new AbortController();
+    const beside = protection.begin(inBox, { signal: stop.signal });
+    for (let turn = 0; turn < 20; turn += 1) await afterOthers();
+    stop.abort();
+    await expect(beside).rejects.toThrow('aborted');
+    held.release();
+    expect(await changesAfter(() => write('.mcp.json', 'x'))).toEqual(['created .mcp.json']);
   });
 
   it('leaves clones that come and go alone, and holds a hook that is there', () => {

@@ -17,6 +17,7 @@ import { SCAN_LIMITS, type ScanLimits } from './scan-limits.ts';
 import { type Scan, type ScanRequest, scanTree } from './scan-tree.ts';
 import type { Snapshot } from './snapshot.ts';
 import { createStillness } from './stillness.ts';
+import { orAborted } from './take-turns.ts';
 import { rememberTrees } from './tree-memory.ts';
 
 /** Looks after protected paths: what is there before a command is there after it. */
@@ -167,11 +168,6 @@ export function createProtection(deps: ProtectionDeps): Protection {
       };
       const earlier = running.all();
       running.add(own);
-      // SECURITY: T-44 — what they are about to mount, this one may be allowed to rename.
-      await Promise.all(earlier.filter((other) => holdsMore(other, own)).map(({ started }) => started.promise));
-      const atMs = now();
-      const before = { ...scan, entries: own.before.entries };
-      const untilMs = lastsMs === undefined ? undefined : atMs + lastsMs + DYING_MS;
       let takeBack: (() => void) | undefined;
       const release = () => {
         own.started.resolve();
@@ -180,13 +176,20 @@ export function createProtection(deps: ProtectionDeps): Protection {
         takeBack?.();
         stillness.idle();
       };
+      const giveUp = (error: unknown) => {
+        release();
+        throw error;
+      };
+      // SECURITY: T-44 — what they are about to mount, this one may be allowed to rename. They may wait for their word.
+      const mounted = earlier.filter((other) => holdsMore(other, own)).map(({ started }) => started.promise);
+      await orAborted(Promise.all(mounted), signal).catch(giveUp);
+      const atMs = now();
+      const before = { ...scan, entries: own.before.entries };
+      const untilMs = lastsMs === undefined ? undefined : atMs + lastsMs + DYING_MS;
       const { roots, lifted } = place;
       const snapshot = { place: { roots, lifted }, before };
       if (isPrepared !== true) {
-        takeBack = await notes.begin(snapshot, { atMs, untilMs }).catch((error: unknown) => {
-          release();
-          throw error;
-        });
+        takeBack = await notes.begin(snapshot, { atMs, untilMs }).catch(giveUp);
       }
       return {
         mounts: own.mounts,

@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
-import { isAtOrBelow } from '../survey/survey-files.ts';
 import { stateOf } from './anchored-files.ts';
-import { followPath } from './follow-path.ts';
+import { createFollower } from './follow-path.ts';
 import { isWithin } from './gather-findings.ts';
 import {
   dangerousKeys,
@@ -49,8 +48,15 @@ interface Judged extends PointerContext {
 /** Sorted by path, so that a directory comes before what is in it. */
 export function* findChanges(comparison: Comparison): Generator<undefined, readonly FoundChange[]> {
   const { before, after } = comparison;
-  const judged = { ...comparison, gitTargets: after.gitTargets, known: yield* indexEntries(comparison) };
-  const overfull = new Map([...after.overfull].flatMap(([path, is]) => tooMuch(path, is, before)));
+  const follow = createFollower(comparison.roots);
+  const judged = {
+    ...comparison,
+    gitTargets: after.gitTargets,
+    follow,
+    known: yield* indexEntries({ ...comparison, follow }),
+  };
+  const lost = aboveLost(before);
+  const overfull = new Map([...after.overfull].flatMap(([path, is]) => tooMuch(path, is, { before, lost })));
   const changes: FoundChange[] = [];
   for (const path of [...new Set([...before.entries.keys(), ...after.entries.keys()])].toSorted()) {
     yield undefined;
@@ -64,14 +70,26 @@ export function* findChanges(comparison: Comparison): Generator<undefined, reado
  * SECURITY: T-15 — more than we read must not be more than we restore: it goes as it is, and what was there before is
  * made anew. Not where there was too much already, or something that we could not make.
  */
-function tooMuch(path: string, is: Entry, { entries, unlooked }: Scan): readonly (readonly [string, FoundChange])[] {
+function tooMuch(
+  path: string,
+  is: Entry,
+  { before: { entries, unlooked }, lost }: { readonly before: Scan; readonly lost: ReadonlySet<string> },
+): readonly (readonly [string, FoundChange])[] {
   const before = entries.get(path);
-  if (unlooked.has(path)) return [];
-  const isLost = (each: Entry) => isAtOrBelow(each.path, path) && !isRestorable(each);
-  if (before !== undefined && [...entries.values()].some(isLost)) return [];
+  if (unlooked.has(path) || (before !== undefined && lost.has(path))) return [];
   const what = before === undefined ? 'created' : 'replaced';
   const reason = `${is.reason} There is more in it than can be looked at.`;
   return [[path, { path, root: is.root, what, reason, before, rewritten: undefined, isWhole: true }]];
+}
+
+/** What could not be made again, and every directory above it: asked of each path of which there is too much. */
+function aboveLost({ entries }: Scan): ReadonlySet<string> {
+  const lost = new Set<string>();
+  for (const entry of entries.values()) {
+    if (isRestorable(entry)) continue;
+    for (let at = entry.path; at.length > 1 && !lost.has(at); at = dirname(at)) lost.add(at);
+  }
+  return lost;
 }
 
 function underneath(path: string, { entries }: Scan): FoundChange | undefined {
@@ -109,7 +127,7 @@ function created(is: Entry, judged: Judged): FoundChange | undefined {
     }
     case 'link': {
       // Where it ends counts by itself, and outside nobody looks.
-      const isInside = kind !== 'link' || isIn(followPath(path, judged.roots).end, judged.roots);
+      const isInside = kind !== 'link' || isIn(judged.follow(path).end, judged.roots);
       return isInside || known.isCopy(is) ? undefined : { ...found, reason };
     }
     case 'todo':

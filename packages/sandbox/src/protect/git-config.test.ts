@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createFollower } from './follow-path.ts';
 import { type ConfigEntry, parseGitConfig, writeGitConfig } from './git-config.ts';
 import { isHarmless } from './harmless-git-config.ts';
 
@@ -74,7 +75,7 @@ describe('git’s configuration is read as git reads it', () => {
 });
 
 describe('a key is harmless when it is known to be', () => {
-  const place = { path: '/w/.git/config', roots: ['/w'] };
+  const place = { path: '/w/.git/config', roots: ['/w'], follow: createFollower(['/w']) };
   const judge = (text: string) => parseGitConfig(text)?.map((entry) => isHarmless(entry, place));
 
   it.each([
@@ -86,6 +87,8 @@ describe('a key is harmless when it is known to be', () => {
     '[core]fsmonitor=true',
     '[submodule "a"]url=../a\nactive=true\nupdate=checkout',
     '[extensions]worktreeConfig=true',
+    '[pull]twohead=ort',
+    '[pull]octopus=octopus ours',
   ])('%s', (text) => {
     expect(judge(text)?.every(Boolean)).toBe(true);
   });
@@ -119,6 +122,8 @@ describe('a key is harmless when it is known to be', () => {
     '[sequence]editor=x',
     '[gc]recentObjectsHook=x',
     '[http]proxy=x',
+    '[pull]twohead=x',
+    '[pull]octopus=octopus x',
     '[uploadpack]packObjectsHook=x',
     '[interactive]diffFilter=x',
     '[browser "x"]cmd=x',

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute } from 'node:path';
-import { followPath, pathFrom } from './follow-path.ts';
+import { type FollowPath, pathFrom } from './follow-path.ts';
 import type { ConfigEntry } from './git-config.ts';
 import { isIn } from './running-watches.ts';
 
@@ -8,6 +8,7 @@ export interface ConfigPlace {
   readonly path: string;
   /** What the tool may write. */
   readonly roots: readonly string[];
+  readonly follow: FollowPath;
 }
 
 /**
@@ -38,6 +39,12 @@ const isOrdinaryUrl: Condition = (value = '') =>
 
 const isBoolean: Condition = (value) => value === undefined || /^(?:true|false|yes|no|on|off|0|1|)$/i.test(value);
 
+/** Those that git brings along. Of any other it starts `git-merge-NAME`, and that may be a path. */
+export const STRATEGIES: ReadonlySet<string> = new Set(['ort', 'recursive', 'resolve', 'octopus', 'ours', 'subtree']);
+
+const areOwnStrategies: Condition = (value = '') =>
+  value.split(' ').every((each) => each === '' || STRATEGIES.has(each));
+
 const CONDITIONS: Readonly<Record<string, Condition>> = {
   'remote.*.url': isOrdinaryUrl,
   'remote.*.pushurl': isOrdinaryUrl,
@@ -45,12 +52,14 @@ const CONDITIONS: Readonly<Record<string, Condition>> = {
   'branch.*.remote': isOrdinaryUrl,
   'branch.*.pushremote': isOrdinaryUrl,
   'submodule.*.update': (value = '') => /^(?:checkout|rebase|merge|none)$/.test(value),
+  'pull.twohead': areOwnStrategies,
+  'pull.octopus': areOwnStrategies,
   // A program, when it is not a boolean.
   'core.fsmonitor': isBoolean,
   // SECURITY: T-15 — whose checkout lies elsewhere writes there what the repository holds, also by a link. Of submodules
   // it is relative.
-  'core.worktree': (value = '/', { path, roots }) =>
-    !isAbsolute(value) && isIn(followPath(pathFrom(dirname(path), value), roots).end, roots),
+  'core.worktree': (value = '/', { path, roots, follow }) =>
+    !isAbsolute(value) && isIn(follow(pathFrom(dirname(path), value)).end, roots),
 };
 
 /** What git itself, clones, worktrees, submodules and people write into a repository's configuration. */
@@ -71,7 +80,7 @@ const HARMLESS: ReadonlySet<string> = new Set(
    submodule.active submodule.recurse submodule.propagatebranches submodule.fetchjobs submodule.alternatelocation
    submodule.alternateerrorstrategy submodule.*.active submodule.*.branch submodule.*.ignore submodule.*.path
    submodule.*.shallow submodule.*.fetchrecursesubmodules
-   pull.rebase pull.ff pull.octopus pull.twohead push.default push.autosetupremote push.followtags push.useforceifincludes
+   pull.rebase pull.ff push.default push.autosetupremote push.followtags push.useforceifincludes
    fetch.prune fetch.prunetags fetch.parallel fetch.fsckobjects fetch.writecommitgraph fetch.recursesubmodules
    transfer.fsckobjects receive.fsckobjects receive.denycurrentbranch receive.denynonfastforwards receive.denydeletes
    receive.autogc receive.advertisepushoptions uploadpack.allowfilter uploadpack.allowanysha1inwant

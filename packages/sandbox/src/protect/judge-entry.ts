@@ -1,8 +1,10 @@
 import { dirname } from 'node:path';
 import { isAtOrBelow } from '../survey/survey-files.ts';
-import { followPath, pathFrom } from './follow-path.ts';
+import { createFollower, type FollowPath, pathFrom } from './follow-path.ts';
 import { type ConfigEntry, parseGitConfig, writeGitConfig } from './git-config.ts';
-import { isHarmless, keyOf } from './harmless-git-config.ts';
+import { namedByPointer } from './git-pointer.ts';
+import { type ConfigPlace, isHarmless, keyOf } from './harmless-git-config.ts';
+import { fromBytes } from './path-bytes.ts';
 import type { Entry } from './read-entries.ts';
 
 /** Where the tool may write, and how a path is resolved. */
@@ -10,6 +12,8 @@ export interface JudgeContext {
   readonly roots: readonly string[];
   /** Every link followed; of what is not there, as far as it is. */
   realPath(path: string): string;
+  /** Of all that is judged together. */
+  readonly follow?: FollowPath;
 }
 
 export interface PointerContext extends JudgeContext {
@@ -17,20 +21,25 @@ export interface PointerContext extends JudgeContext {
   readonly lifted: readonly string[];
   /** Repositories and worktrees that the scan after the command has looked into. */
   readonly gitTargets: ReadonlySet<string>;
+  readonly follow: FollowPath;
 }
 
 /** Keys that are not known to be harmless, with their values, in order; undefined when git would not read the file. */
 export function dangerousKeys(entry: Entry, context: JudgeContext): readonly ConfigEntry[] | undefined {
   if (entry.kind !== 'file' || entry.bytes === undefined) return undefined;
-  const place = { path: entry.path, roots: context.roots };
+  const place = placeOf(entry, context);
   return configOf(entry.bytes)?.filter((each) => !isHarmless(each, place));
 }
 
 /** The same configuration without them. */
 export function withoutDangerousKeys(entry: Entry, context: JudgeContext): Buffer {
-  const place = { path: entry.path, roots: context.roots };
+  const place = placeOf(entry, context);
   const all = entry.bytes === undefined ? [] : (configOf(entry.bytes) ?? []);
   return Buffer.from(writeGitConfig(all.filter((each) => isHarmless(each, place))), 'latin1');
+}
+
+function placeOf({ path }: Entry, { roots, follow = createFollower(roots) }: JudgeContext): ConfigPlace {
+  return { path, roots, follow };
 }
 
 /** Names the keys and not their values: these are the tool's words. */
@@ -45,19 +54,17 @@ export function isSameConfig(one: readonly ConfigEntry[], other: readonly Config
 }
 
 /** SECURITY: T-44 — only to a repository that was looked into: outside, or where nobody came, it may hold anything. */
-export function leadsInside(entry: Entry, { lifted, roots, gitTargets }: PointerContext): boolean {
+export function leadsInside(entry: Entry, { lifted, follow, gitTargets }: PointerContext): boolean {
   const named = entry.kind === 'link' ? entry.target : pointedAt(entry);
   if (named === undefined) return false;
-  const target = followPath(pathFrom(dirname(entry.path), named), roots).end;
+  const target = follow(pathFrom(dirname(entry.path), named)).end;
   return gitTargets.has(target) || lifted.some((each) => isAtOrBelow(target, each));
 }
 
 /** What the file says, as git reads it. */
 export function pointedAt({ path, bytes }: Entry): string | undefined {
-  const text = bytes === undefined ? '' : bytes.toString('utf8');
-  const isCommon = !/\.git$/i.test(path);
-  const found = (isCommon ? /^([^\0\n]+)\n?$/ : /^gitdir: ([^\0\n]+)\n?$/).exec(text);
-  return found?.[1];
+  if (bytes === undefined) return undefined;
+  return namedByPointer(/\.git$/i.test(path) ? '.git' : 'commondir', fromBytes(bytes));
 }
 
 const parsed = new WeakMap<Buffer, { readonly keys: readonly ConfigEntry[] | undefined }>();

@@ -1,6 +1,6 @@
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { isAtOrBelow } from '../survey/survey-files.ts';
-import { followPath, pathFrom } from './follow-path.ts';
+import { createFollower, type FollowPath, pathFrom } from './follow-path.ts';
 import type { ConfigEntry } from './git-config.ts';
 import { configOf, dangerousKeys, type JudgeContext, pointedAt } from './judge-entry.ts';
 import type { Sighting } from './look-into-directory.ts';
@@ -23,6 +23,7 @@ export type Found = Pick<Scan, 'entries' | 'gitTargets'>;
  */
 export function* pathsLedTo({ entries, gitTargets }: Found, context: LedToContext): Generator<undefined, Sighting[]> {
   const { roots } = context;
+  const follow = createFollower(roots);
   const found = new Map<string, Sighting>();
   const add = (sighting: Sighting) => {
     const isInside = roots.some((root) => sighting.path !== root && isAtOrBelow(sighting.path, root));
@@ -30,7 +31,7 @@ export function* pathsLedTo({ entries, gitTargets }: Found, context: LedToContex
   };
   // SECURITY: T-15 — a link in the middle of the way says where it ends as much as the first one does.
   const addWay = (sighting: Sighting): string => {
-    const { links, end } = followPath(sighting.path, roots);
+    const { links, end } = follow(sighting.path);
     for (const path of links) add({ path, rule: 'link', hold: 'never', reason: sighting.reason });
     add({ ...sighting, path: end });
     return end;
@@ -38,16 +39,16 @@ export function* pathsLedTo({ entries, gitTargets }: Found, context: LedToContex
   for (const entry of entries.values()) {
     yield undefined;
     for (const each of behindLink(entry)) addWay(each);
-    for (const each of linksOfPointer(entry, roots)) add(each);
+    for (const each of linksOfPointer(entry, follow)) add(each);
   }
-  const trees = yield* workTreesIn(entries, roots);
+  const trees = yield* workTreesIn({ entries, gitTargets }, follow);
   const waiting = configurationsOf(entries, gitTargets);
   const seen = new Set<string>();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     yield undefined;
     const end = addWay({ path: next.name, rule: 'config', hold: 'never', reason: CONFIG_REASON });
     // One file has as many names as there are ways around, and only so many directories that it is named in.
-    const own = { ...next, name: `${followPath(dirname(next.name), roots).end}/${basename(next.name)}` };
+    const own = { ...next, name: `${follow(dirname(next.name)).end}/${basename(next.name)}` };
     const key = `${own.name}\0${own.gitDirectory}`;
     if (seen.has(key)) continue;
     seen.add(key);
@@ -75,8 +76,9 @@ const CHECKOUT = { rule: 'link', hold: 'never', reason: 'Git writes files where 
 export function* ledToAfter(
   before: Found & Pick<Scan, 'ledTo'>,
   after: Found,
-  context: LedToContext,
+  asked: LedToContext,
 ): Generator<undefined, readonly Sighting[]> {
+  const context = { ...asked, follow: createFollower(asked.roots) };
   const moved = yield* movedKeys(before, after, context);
   const links = new Set([...before.entries.values()].filter(({ kind }) => kind === 'link').map(linkKey));
   const isLeft = (entry: Entry) => {
@@ -126,10 +128,10 @@ function behindLink({ path, target, rule, reason }: Entry): readonly Sighting[] 
 }
 
 /** Where a pointer ends is a repository, which is found by itself. */
-function linksOfPointer(entry: Entry, roots: readonly string[]): readonly Sighting[] {
+function linksOfPointer(entry: Entry, follow: FollowPath): readonly Sighting[] {
   const named = entry.rule === 'pointer' ? (entry.target ?? pointedAt(entry)) : undefined;
   if (named === undefined) return [];
-  const { links } = followPath(pathFrom(dirname(entry.path), named), roots);
+  const { links } = follow(pathFrom(dirname(entry.path), named));
   return links.map((path) => ({ path, rule: 'link', hold: 'never', reason: entry.reason }));
 }
 
@@ -139,25 +141,33 @@ interface WorkTree {
   readonly gitDirectory: string;
 }
 
-/** By each directory that their `.git` leads to or into. */
+/** By each repository that their `.git` leads to or into. */
 type WorkTrees = ReadonlyMap<string, readonly WorkTree[]>;
 
-function* workTreesIn(entries: ReadonlyMap<string, Entry>, roots: readonly string[]): Generator<undefined, WorkTrees> {
+function* workTreesIn({ entries, gitTargets }: Found, follow: FollowPath): Generator<undefined, WorkTrees> {
   const trees = new Map<string, WorkTree[]>();
+  const targetsAbove = new Map<string, readonly string[]>();
   for (const entry of entries.values()) {
     if (entry.rule !== 'pointer') continue;
     yield undefined;
     const named = entry.kind === 'link' ? entry.target : pointedAt(entry);
     if (named === undefined) continue;
     const path = dirname(entry.path);
-    const gitDirectory = followPath(pathFrom(path, named), roots).end;
-    for (let at = gitDirectory; at.length > 1; at = dirname(at)) {
+    const gitDirectory = follow(pathFrom(path, named)).end;
+    // SECURITY: T-39 — not every directory above it: there may be a thousand, and thousands of pointers.
+    const above = targetsAbove.get(gitDirectory) ?? [...upFrom(gitDirectory)].filter((at) => gitTargets.has(at));
+    targetsAbove.set(gitDirectory, above);
+    for (const at of above) {
       const there = trees.get(at) ?? [];
       there.push({ path, gitDirectory });
       trees.set(at, there);
     }
   }
   return trees;
+}
+
+function* upFrom(path: string): Generator<string, void> {
+  for (let at = path; at.length > 1; at = dirname(at)) yield at;
 }
 
 /** One configuration, as git comes to it. */

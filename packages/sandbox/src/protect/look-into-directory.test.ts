@@ -24,6 +24,13 @@ describe('what a directory holds', () => {
     ]);
   });
 
+  it('is protected by every name under which a program looks for the same', () => {
+    const names = ['.devcontainer.json', '.dir-locals-2.el', '.vimrc', '.helix/', 'opencode.jsonc'];
+    expect(sighted([...names, '.woodpecker.yaml', '.cirrus.star']).length).toBe(names.length + 2);
+    const node = NAME_TREE.names.get('.github');
+    expect(sighted(['instructions/'], { node, path: '/w/.github' })).toEqual(['whole /w/.github/instructions']);
+  });
+
   it('is looked into, but for what is taken as a whole', () => {
     expect(look(['.vscode/', 'src/', 'link@', 'file']).below.map(({ name }) => name)).toEqual(['src']);
   });

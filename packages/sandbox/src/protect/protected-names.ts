@@ -32,16 +32,20 @@ export const PROTECTED_NAMES: readonly ProtectedName[] = [
   ...named(
     'always',
     AGENT,
-    '.claude .codex .cursor .gemini .opencode .windsurf .continue .kiro .roo .mcp.json opencode.json .aider.conf.yml',
+    '.claude .codex .cursor .gemini .opencode .windsurf .continue .kiro .roo .mcp.json opencode.json opencode.jsonc .aider.conf.yml',
   ),
-  ...named('always', EDITOR, '.vscode .idea .zed .fleet .devcontainer .exrc .nvimrc .nvim.lua .dir-locals.el'),
+  ...named(
+    'always',
+    EDITOR,
+    '.vscode .idea .zed .fleet .helix .devcontainer .devcontainer.json .exrc .vimrc .gvimrc .nvimrc .nvim.lua .dir-locals.el .dir-locals-2.el',
+  ),
   ...named('always', 'direnv runs it when a shell enters the directory.', '.envrc'),
   // Written anew with the same bytes by every installation of packages, which would fail on a mount.
   ...named('never', HOOKS, '.husky .githooks'),
   ...named(
     'where_free',
     INSTRUCTIONS,
-    'CLAUDE.md CLAUDE.local.md AGENTS.md AGENTS.override.md GEMINI.md .cursorrules .windsurfrules .clinerules .github/copilot-instructions.md',
+    'CLAUDE.md CLAUDE.local.md AGENTS.md AGENTS.override.md GEMINI.md .cursorrules .windsurfrules .clinerules .github/copilot-instructions.md .github/instructions',
   ),
   ...named(
     'where_free',
@@ -59,7 +63,7 @@ export const PROTECTED_NAMES: readonly ProtectedName[] = [
     'where_free',
     PIPELINE,
     `.github/workflows .github/actions .gitea/workflows .forgejo/workflows .gitlab-ci.yml .gitlab/ci .circleci .travis.yml
-     .buildkite .woodpecker .woodpecker.yml .drone.yml .cirrus.yml .appveyor.yml appveyor.yml azure-pipelines.yml
+     .buildkite .woodpecker .woodpecker.yml .woodpecker.yaml .drone.yml .cirrus.yml .cirrus.star .appveyor.yml appveyor.yml azure-pipelines.yml
      bitbucket-pipelines.yml Jenkinsfile`,
   ),
 ];

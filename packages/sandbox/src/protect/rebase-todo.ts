@@ -1,10 +1,9 @@
 import { basename } from 'node:path';
+import { STRATEGIES } from './harmless-git-config.ts';
 import { configOf } from './judge-entry.ts';
 
 /** As git reads a line of `git-rebase-todo`: `exec` or `x`, and what the shell shall run. */
 const PROGRAM = /^[ \t]*(?:exec|x)(?:[ \t\r\0]|$)/;
-/** Those that git brings along. Of any other it starts `git-merge-NAME`, and that may be a path. */
-const STRATEGIES: ReadonlySet<string> = new Set(['ort', 'recursive', 'resolve', 'octopus', 'ours', 'subtree']);
 
 /** What `git rebase --continue`, or `--continue` of picks, runs because this file of its state says so. */
 export function programsIn(path: string, bytes: Buffer): readonly string[] {

@@ -46,7 +46,9 @@ function isNearPlace(one: ProtectedPlace, other: ProtectedPlace): boolean {
   return one.roots.some((root) => isNear(root, other.roots));
 }
 
-async function orAborted(promise: Promise<void>, signal: AbortSignal | undefined): Promise<void> {
+/** Throws when it is aborted, before or while it waits. */
+export async function orAborted(promise: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  signal?.throwIfAborted();
   const aborted = Promise.withResolvers<void>();
   const abort = () => aborted.resolve();
   signal?.addEventListener('abort', abort, { once: true });
