@@ -62,7 +62,7 @@ export function asChanged(refusal: Refusal): Refusal {
 }
 
 function notFound(message: string): Refusal {
-  const fix = 'Give the path of a program that the profile makes visible.';
+  const fix = 'Name a program that is there: in the workspace, or on your PATH.';
   return { kind: 'refused', code: 'sandbox.executable_not_found', message, fix };
 }
 

@@ -60,8 +60,9 @@ function namedBy(argument: string): OperandSearch {
 /** How many arguments it takes, itself included; undefined when that is not known. */
 function optionLength(argument: string, operand: ScriptOperand): number | undefined {
   if (argument.startsWith('--')) {
-    const isAttached = operand.equals === true && argument.includes('=');
-    return isAttached || operand.long?.includes(argument) === true ? 1 : undefined;
+    const [name = '', value] = argument.split('=', 2);
+    const known = value === undefined ? operand.long : operand.longValued;
+    return known?.includes(name) === true ? 1 : undefined;
   }
   if (!/^-[A-Za-z]+$/.test(argument)) return undefined;
   const letters = argument.slice(1);

@@ -75,7 +75,7 @@ const RIPGREP = `ivwxcloqshHnNaIFPSsULu0p. e: f@ m: A: B: C: g: t: T: j: r: M: d
   --passthru --no-config --help --version`;
 
 // Nothing with a program behind it: hooks, editors, pagers, external diffs and configuration stay out.
-const GIT = `abcdefghilmnpqrstuvwzABDEFGHIKMNPRSTVWXY0123456789 C@ M? B? X? L: U: n: S: G: l: O@ --all --short --branch --porcelain? --long
+const GIT = `abcdefghilmnpqrstuvwzABDEFGHIKMNPRSTVWXY0123456789 C@ M? B? X? L: U: n: S? G: l: O@ --all --short --branch --porcelain? --long
   --show-stash --untracked-files? --ignored? --ignore-submodules? --renames --no-renames --find-renames? --column?
   --no-column --stat? --numstat --shortstat --dirstat? --summary --name-only --name-status --patch --no-patch --unified:
   --cached --staged --merge-base --raw --patch-with-stat --minimal --patience --histogram --diff-algorithm: --color?

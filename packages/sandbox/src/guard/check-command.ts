@@ -25,7 +25,11 @@ export type CommandCheck = { readonly kind: 'ok'; readonly identity: IdentifiedP
 
 export interface RefusedCommand {
   readonly kind: 'refused';
-  readonly code: 'sandbox.interpreter_refused' | 'sandbox.argument_refused' | 'sandbox.executable_not_allowed';
+  readonly code:
+    | 'sandbox.interpreter_refused'
+    | 'sandbox.argument_refused'
+    | 'sandbox.executable_not_allowed'
+    | 'sandbox.executable_not_found';
   readonly message: string;
   readonly fix: string;
 }
@@ -91,6 +95,14 @@ function refusePlace(request: CommandCheckRequest, path: string): RefusedCommand
 }
 
 function unidentified({ reason }: UnidentifiedProgram): RefusedCommand {
+  if (reason === 'absent') {
+    return {
+      kind: 'refused',
+      code: 'sandbox.executable_not_found',
+      message: 'There is no such program, or not the one that its first line names.',
+      fix: 'Name a program that exists; a carriage return at the end of its first line is part of that name.',
+    };
+  }
   return {
     kind: 'refused',
     code: 'sandbox.executable_not_allowed',
@@ -122,7 +134,7 @@ function programOfGit({ command, profile, files }: CommandCheckRequest): string 
     argv: command.argv,
     cwd: command.cwd ?? root,
     tier: profile.tier,
-    workspace: root,
+    roots: [root, ...profile.writablePaths],
     files,
   });
 }

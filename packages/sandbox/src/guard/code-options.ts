@@ -12,6 +12,8 @@ export interface CodeOptions {
   readonly words?: readonly string[];
   /** Whatever begins so: `-fplugin`, `@`. */
   readonly starts?: readonly string[];
+  /** Whole arguments, by what is in them. */
+  readonly matches?: RegExp;
   /** PowerShell's: case does not matter, any abbreviation counts, also after a slash. */
   readonly powershell?: readonly string[];
   /** The first argument is a cluster even without a dash: `tar xIf`. */
@@ -29,6 +31,7 @@ export function codeOption(args: readonly string[], options: CodeOptions): strin
 function runsCode(argument: string, options: CodeOptions, valued: string): boolean {
   if (options.words?.includes(argument) === true) return true;
   if (options.starts?.some((start) => argument.startsWith(start)) === true) return true;
+  if (options.matches?.test(argument) === true) return true;
   if (isPowershellOption(argument, options.powershell ?? [])) return true;
   // SECURITY: T-13 — getopt takes any unambiguous beginning of a long option, so every beginning counts.
   if (argument.startsWith('--')) return isLongOption(argument, options);

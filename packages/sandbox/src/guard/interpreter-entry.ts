@@ -36,8 +36,8 @@ export interface ScriptOperand {
   readonly valued?: string;
   /** Long options without a value. */
   readonly long?: readonly string[];
-  /** A long option with a value has it behind `=`. */
-  readonly equals?: boolean;
+  /** Long options with a value behind `=` that names no code. */
+  readonly longValued?: readonly string[];
 }
 
 export interface Subcommands {

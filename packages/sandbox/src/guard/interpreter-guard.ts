@@ -22,7 +22,7 @@ export function runsCode(identity: IdentifiedProgram, argv: readonly string[]): 
   if (switched !== undefined) return { name: called, does: 'becomes another program', argument: switched };
 
   for (const entry of interpreterEntries(names)) {
-    const found = runsCodeAs(entry, args);
+    const found = runsCodeAs(entry, argumentsOf(entry, args, calledNames));
     if (found === undefined) continue;
     return {
       name: entry.names.find((name) => names.includes(name)) ?? called,
@@ -37,6 +37,17 @@ export function runsCode(identity: IdentifiedProgram, argv: readonly string[]): 
 function withoutApplets(names: readonly string[], calledNames: readonly string[]): readonly string[] {
   const byOwnName = calledNames.some((name) => [...MULTI_CALL].some((multiCall) => name.startsWith(multiCall)));
   return byOwnName ? names : names.filter((name) => !MULTI_CALL.has(name));
+}
+
+/** SECURITY: T-13 — git that is called `git-rebase` is `git rebase`, and has no subcommand among its arguments. */
+function argumentsOf(
+  { names, ...entry }: InterpreterEntry,
+  args: readonly string[],
+  calledNames: readonly string[],
+): readonly string[] {
+  if (entry.kind !== 'with' || entry.subcommands === undefined) return args;
+  const prefix = names.map((name) => `${name}-`).find((each) => calledNames[0]?.startsWith(each));
+  return prefix === undefined ? args : [calledNames[0]?.slice(prefix.length) ?? '', ...args];
 }
 
 function runsCodeAs(

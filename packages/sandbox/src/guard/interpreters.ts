@@ -23,19 +23,19 @@ const SHELLS =
   'sh bash dash zsh ksh ksh93 mksh lksh pdksh oksh loksh yash posh fish csh tcsh ash hush rbash rksh rzsh es rc elvish nu nushell xonsh osh oil ion scsh git-shell';
 
 const WRAPPERS =
-  'env xargs nice nohup timeout gtimeout stdbuf setsid chroot unshare nsenter sudo sudoedit doas su runuser pkexec gosu su-exec setpriv capsh taskset ionice chrt choom prlimit numactl setarch linux32 linux64 i386 x86_64 uname26 time command exec flock script scriptreplay expect unbuffer rlwrap screen tmux byobu dtach abduco watch entr parallel sem run-parts start-stop-daemon at batch atd crontab anacron systemd-run systemctl machinectl loginctl busctl dbus-run-session dbus-launch xvfb-run fakeroot fakechroot proot bwrap firejail docker podman nerdctl ctr crictl runc crun lxc lxc-attach kubectl oc helm vagrant ip newgrp sg login faketime eatmydata catchsegv daemonize cpulimit direnv dotenv chpst softlimit envdir setuidgid s6-setuidgid tini dumb-init catatonit multitime hyperfine uclampset runcon systemd-cat systemd-inhibit systemd-socket-activate gio gapplication not';
+  'env xargs nice nohup timeout gtimeout stdbuf setsid chroot unshare nsenter sudo sudoedit doas su runuser pkexec gosu su-exec setpriv capsh taskset ionice chrt choom prlimit numactl setarch linux32 linux64 i386 x86_64 uname26 time command exec flock script scriptreplay expect unbuffer rlwrap screen tmux byobu dtach abduco watch entr parallel sem run-parts start-stop-daemon at batch atd crontab anacron systemd-run systemctl machinectl loginctl busctl dbus-run-session dbus-launch xvfb-run fakeroot fakechroot proot bwrap firejail docker podman nerdctl ctr crictl runc crun lxc lxc-attach kubectl oc helm vagrant ip newgrp sg login faketime eatmydata catchsegv daemonize cpulimit direnv dotenv chpst softlimit envdir setuidgid s6-setuidgid tini dumb-init catatonit multitime hyperfine uclampset runcon systemd-cat systemd-inhibit systemd-socket-activate gio gapplication not scriptlive logsave luit agetty getty sulogin switch_root pivot_root ccache sccache distcc icecc mise asdf volta fnm devbox devenv flox pixi rye watchexec watchman sshpass autossh aws-vault chamber doppler sops op gprofng gp-collect-app';
 
 const DEBUGGERS =
   'strace ltrace gdb gdbserver lldb valgrind perf bpftrace stap ld.so ldd dtrace uftrace rr pmap-gdb cgdb ddd radare2 r2 jdb jhsdb jconsole bugpoint llvm-reduce llvm-jitlink llvm-jitlink-executor llvm-rtdyld llvm-exegesis';
 
 const BUILDERS =
-  'make gmake bmake nmake cmake ctest ninja samu just task rake scons meson bazel bazelisk buck buck2 ant mvn mvnw gradle gradlew sbt lein mill npm npx pnpm pnpx yarn yarnpkg corepack bunx tsx ts-node pip pipx pipenv poetry uv uvx pdm hatch tox nox pytest conda mamba easy_install cargo rustup rustc go gofmt-run gem bundle bundler composer cpan cpanm cabal stack mix rebar3 dotnet msbuild nuget swift xcodebuild dune opam luarocks zig nimble dub nix nix-shell nix-build nix-env guix brew apt apt-get dpkg dnf yum rpm rpmbuild apk pacman snap flatpak ansible ansible-playbook terraform tofu packer pre-commit husky lerna nx turbo vite webpack jest vitest mocha eslint prettier';
+  'make gmake bmake nmake cmake ctest ninja samu just task rake scons meson bazel bazelisk buck buck2 ant mvn mvnw gradle gradlew sbt lein mill npm npx pnpm pnpx yarn yarnpkg corepack bunx tsx ts-node pip pipx pipenv poetry uv uvx pdm hatch tox nox pytest conda mamba easy_install cargo rustup rustc go gofmt-run gem bundle bundler composer cpan cpanm cabal stack mix rebar3 dotnet msbuild nuget swift xcodebuild dune opam luarocks zig nimble dub nix nix-shell nix-build nix-env guix brew apt apt-get apt-cache apt-cdrom apt-config apt-mark apt-ftparchive aptitude dpkg dnf yum rpm rpmbuild apk pacman snap flatpak ansible ansible-playbook terraform tofu packer pre-commit husky rustdoc kpt lerna nx turbo vite webpack jest vitest mocha eslint prettier';
 
 const EDITORS =
   'vi vim view vimdiff rvim rview gvim nvim ex ed red emacs emacsclient xemacs mg jed joe nano pico micro helix hx kak mcedit mc less more most pg man info pinfo w3m lynx links elinks ranger nnn lf fzf lesspipe lessopen';
 
 const OTHERS =
-  'ssh sftp ftp lftp ncftp telnet socat nc ncat netcat m4 dc sqlite sqlite3 psql mysql mariadb mongo mongosh redis-cli duckdb gnuplot gs ghostscript tex latex pdftex pdflatex xelatex luatex lualatex groff troff octave matlab maxima gap sage gnuradio bc-run logrotate gpg-agent ssh-agent dbus-send gdbus osascript open xdg-open wine wine64 mono qemu-x86_64 qemu-aarch64 box64 wasmtime wasmer rpcgen cscript wscript cmd hg svn darcs fossil gh glab act svk bzr jj';
+  'ssh sftp ftp lftp ncftp telnet socat nc ncat netcat m4 dc sqlite sqlite3 psql mysql mariadb mongo mongosh redis-cli duckdb gnuplot gs ghostscript tex latex pdftex pdflatex xelatex luatex lualatex groff troff octave matlab maxima gap sage gnuradio bc-run logrotate gpg-agent ssh-agent dbus-send gdbus osascript open xdg-open wine wine64 mono qemu-x86_64 qemu-aarch64 box64 wasmtime wasmer rpcgen cscript wscript cmd hg svn darcs fossil gh glab act svk bzr jj scalar tig lazygit gitui pandoc bison doxygen aria2c mlr pic gpic dbus-daemon llvm-cov ncdu mosh dbclient plink xterm rxvt urxvt rclone restic';
 
 /** Programs that are told by their input or by a file of settings what to load or to start. */
 const LOADERS =
@@ -72,7 +72,17 @@ const RUNS_CODE: readonly InterpreterEntry[] = [
       names: ['node', 'nodejs'],
       flags: '',
       long: ['--no-warnings', '--enable-source-maps', '--trace-warnings', '--trace-uncaught', '--expose-gc'],
-      equals: true,
+      // SECURITY: T-04 — of all options with a value: most others name code, data or settings that run before the script.
+      longValued: [
+        '--max-old-space-size',
+        '--max_old_space_size',
+        '--max-semi-space-size',
+        '--max-http-header-size',
+        '--stack-size',
+        '--stack-trace-limit',
+        '--unhandled-rejections',
+        '--dns-result-order',
+      ],
     },
   ),
   running(always('runs Perl', 'perl raku perl6 rakudo prove', { short: 'eEMm', valued: 'IiFCx' }), {

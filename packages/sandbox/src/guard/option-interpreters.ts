@@ -1,5 +1,8 @@
 import type { InterpreterEntry } from './interpreter-entry.ts';
 
+/** SECURITY: T-12 — an archive on a host that begins with a dash, as rsh or ssh is told it: `-oProxyCommand=id:x`. */
+const HOST_WITH_DASH = /^(?:-[^-]|--[a-z-]+=(?:[^/]*@)?-|[^-/][^/]*@-)[^/]*:/;
+
 /** Programs that are harmless until an option or a subcommand makes them start another one. */
 export const RUNS_CODE_WITH_OPTIONS: readonly InterpreterEntry[] = [
   {
@@ -80,9 +83,15 @@ export const RUNS_CODE_WITH_OPTIONS: readonly InterpreterEntry[] = [
         '--files-from',
       ],
       oldStyle: true,
+      matches: HOST_WITH_DASH,
     },
   },
-  { kind: 'with', names: ['cpio', 'mt'], does: 'starts a program', options: { long: ['--rsh-command'] } },
+  {
+    kind: 'with',
+    names: ['cpio', 'mt'],
+    does: 'starts a program',
+    options: { long: ['--rsh-command'], matches: HOST_WITH_DASH },
+  },
   {
     kind: 'with',
     names: ['rsync'],
@@ -128,6 +137,12 @@ export const RUNS_CODE_WITH_OPTIONS: readonly InterpreterEntry[] = [
     names: ['ld', 'ld.bfd', 'ld.gold', 'ld.lld', 'lld', 'mold', 'as', 'ar', 'gcc-ar', 'nm', 'gcc-nm', 'ranlib'],
     does: 'loads a plug-in',
     options: { starts: ['-plugin', '--plugin', '@'] },
+  },
+  {
+    kind: 'with',
+    names: ['protoc'],
+    does: 'starts a plug-in',
+    options: { long: ['--plugin'], starts: ['@'] },
   },
   {
     kind: 'with',
@@ -189,6 +204,8 @@ export const RUNS_CODE_WITH_OPTIONS: readonly InterpreterEntry[] = [
     kind: 'with',
     names: [
       'ctags',
+      'ctags-universal',
+      'ctags-exuberant',
       'etags',
       'exuberant-ctags',
       'universal-ctags',
