@@ -2,13 +2,13 @@
  * T-20: a layer is missing or does not do what it says, and the tool runs all the same. Every time the answer must be a
  * refusal, and nothing of the tool may have run.
  */
-import { chmodSync, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { WIRE_VERSION } from '../../packages/sandbox/src/launcher/wire.ts';
 import type { Pretence } from './programs/pretended-sandbox.ts';
 import { type Ended, launcherIn, startDaemon } from './sandbox-daemon.ts';
-import { describeBothWays, describeOrdinary, type Place, sh, tierB, tierC } from './sandboxed.ts';
+import { describeBothWays, describeOrdinary, IS_ROOT, type Place, sh, tierB, tierC } from './sandboxed.ts';
 
 /**
  * What a bubblewrap of an attacker, of another version or with a fault may do to its arguments, those that it is to read from a
@@ -18,7 +18,6 @@ const UNFAITHFUL: readonly (readonly [string, string])[] = [
   ['ignores the filter', "drop('--seccomp', 1)"],
   ['shares the ipc namespace', "drop('--unshare-ipc', 0)"],
   ['shares the pid namespace', "drop('--unshare-pid', 0); drop('--disable-userns', 0)"],
-  ['shares the network', "drop('--unshare-net', 0)"],
   ['shares the uts namespace', "drop('--unshare-uts', 0); drop('--hostname', 1)"],
   ['shares the cgroup namespace', "drop('--unshare-cgroup', 0)"],
   ['keeps capabilities', "drop('--cap-drop', 1); add('--cap-add', 'ALL')"],
@@ -122,6 +121,21 @@ describeBothWays((place) => {
     expect(ran).toBe(false);
   });
 
+  test('a bubblewrap that shares the network shares none of the host’s', async () => {
+    // What the launcher has made for a sandbox it is in already; where there is none yet, it is refused.
+    const bubblewrap = join(place().base, 'sharing-bwrap');
+    write(bubblewrap, WRAPPER("drop('--unshare-net', 0)"));
+    const daemon = await startDaemon(place(), { pretence: { bubblewrap } });
+    const own = readlinkSync('/proc/self/ns/net');
+    for (let run = 0; run < 5; run += 1) {
+      const { kind, detail, stdout } = await daemon.run(sh('readlink /proc/self/ns/net'), tierC(place()));
+      const isOfItsOwn = IS_ROOT && kind === 'completed' && /^net:\[\d+\]\n$/.test(stdout) && stdout.trim() !== own;
+      const isRefused = kind === 'refused' && detail === 'sandbox.enforcement_failed' && stdout === '';
+      expect([kind, detail, stdout, isOfItsOwn || isRefused]).toEqual([kind, detail, stdout, true]);
+    }
+    await daemon.close();
+  });
+
   test('a list of options that ends anywhere but at its end gets no tool to run', async () => {
     // As when the process that writes it is killed on the way: by words, and in the midst of the last one.
     const bubblewrap = join(place().base, 'told-in-part-bwrap');
@@ -133,7 +147,8 @@ describeBothWays((place) => {
     const whole = await runWith("print('options', end, file=sys.stderr)");
     const count = Number(/^options (\d+)$/m.exec(whole.stderr)?.[1]);
     expect([whole.kind, somethingRan(place()), count > 20]).toEqual(['completed', true, true]);
-    const cuts = Array.from({ length: count }, (_, left) => `del args[${left}:end]`);
+    // From the end, because there is one more where bubblewrap is to make the network.
+    const cuts = Array.from({ length: count }, (_, cut) => `del args[max(0, end - ${cut + 1}):end]`);
     for (const change of [...cuts, 'args[end - 1] = args[end - 1][:-1]', "args[end - 1] = '/proc'"]) {
       const { kind, stdout } = await runWith(change);
       expect([change, stdout, somethingRan(place())]).toEqual([change, '', false]);

@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { getPriority } from 'node:os';
 import { dirname, join } from 'node:path';
+import { findWrapped, WRAP_PROFILES } from '@palyra/agents';
 import { beforeAll, expect, test } from 'vitest';
 import { as } from './sandbox-daemon.ts';
 import {
@@ -39,6 +40,8 @@ const KEPT = [
   '.netrc',
   '.config/gh/hosts.yml',
   '.gnupg/key',
+  // Logins, sessions and settings of every agent that we know.
+  ...WRAP_PROFILES.flatMap((name) => Object.values(findWrapped(name)?.profile.state ?? {}).flat()),
 ];
 
 /** What it could read and what it could write or remove, of the names that are given. */

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSandbox, type RunOptions, type RunResult, type Sandbox, type SandboxCommand } from '@palyra/sandbox';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type ProfileChanges, sandboxProfile } from '../sandbox-profile.ts';
 
 let place: string;
@@ -19,23 +19,32 @@ beforeAll(async () => {
   await mkdir(workspace, { recursive: true });
   await mkdir(join(place, 'home/.cargo/bin'), { recursive: true });
   await writeFile(join(place, 'home/.cargo/bin/mytool'), '#!/bin/sh\necho tool runs\n', { mode: 0o755 });
+  const team = join(place, 'home/team/bin');
+  await mkdir(team, { recursive: true });
+  await writeFile(join(team, 'teamtool'), '#!/bin/sh\n', { mode: 0o755 });
+  chmodSync(team, 0o777);
   await writeFile(join(workspace, 'seen.txt'), 'seen\n');
+  // palyrad's own, which its launcher has, too.
+  const umask = process.umask(0o077);
   sandbox = await createSandbox({
-    operator: {
-      path: `${join(place, 'home/.cargo/bin')}:/usr/local/bin:/usr/bin:/bin`,
-      home: join(place, 'home'),
-      palyraHome: join(place, 'home/.palyra'),
-      environment: {},
-    },
+    operator: operator(),
     logger: { error: () => undefined },
     // It would outlive each test by what waits for the next one; sandbox-pool.test.ts is about that.
     pool: 'off',
   });
+  process.umask(umask);
 });
 
 afterAll(async () => {
   await sandbox.close();
   await rm(place, { recursive: true });
+});
+
+const operator = () => ({
+  path: `${join(place, 'home/.cargo/bin')}:${join(place, 'home/team/bin')}:/usr/local/bin:/usr/bin:/bin`,
+  home: join(place, 'home'),
+  palyraHome: join(place, 'home/.palyra'),
+  environment: {},
 });
 
 const profileOf = (change: ProfileChanges) => sandboxProfile(workspace, { toolchains: 'operator', ...change });
@@ -106,9 +115,20 @@ describe.each(['B', 'C'] as const)('in Tier %s', (tier) => {
 
   test('a program that is not there was not started, and says so', async () => {
     expect(await run({ argv: ['no-such-program'] }, { tier })).toMatchObject({ code: 'sandbox.executable_not_found' });
-    expect(await run({ argv: ['./nothing'] }, { tier })).toMatchObject({
-      code: expect.stringMatching(/not_found|not_allowed/),
+    expect(await run({ argv: ['./nothing'] }, { tier })).toMatchObject({ code: 'sandbox.executable_not_found' });
+  });
+
+  test('a program of the operator’s that others could have put there is not shown, and that is the reason', async () => {
+    expect(await run({ argv: ['teamtool'] }, { tier })).toMatchObject({
+      code: 'sandbox.executable_not_found',
+      message: "A directory on the operator's PATH has teamtool, and is not shown to tools. Others can write there.",
     });
+  });
+
+  test('a pipe that nobody reads ends it, and what it makes others may read, whatever palyrad ignores and hides', async () => {
+    const result = await run('(yes; echo $? >&2) | head -n 1; : > usual.txt; stat -c %a usual.txt', { tier });
+    expect(stdoutOf(result)).toBe('y\n644\n');
+    expect('output' in result && Buffer.from(result.output.stderr).toString('utf8')).toBe('141\n');
   });
 
   test('files it makes belong to the owner of the workspace', async () => {
@@ -224,6 +244,29 @@ test('in Tier B a workspace that the tool cannot get to is refused with the reas
   const inside = { workspace: { root, access: 'read-write' } } as const;
   expect(await run('pwd', { ...inside, tier: 'B' })).toMatchObject({ kind: 'refused', code: 'sandbox.unsupported' });
   expect(stdoutOf(await run('pwd', inside))).toBe(`${root}\n`);
+});
+
+test('in Tier B a tool that its user cannot get to is not on its PATH, and the next of that name is [needs: root]', async (context) => {
+  context.skip(process.geteuid?.() !== 0, 'needs root');
+  const closed = join(place, 'home/closed/bin');
+  await mkdir(closed, { recursive: true });
+  for (const name of ['mytool', 'onlytool']) {
+    await writeFile(join(closed, name), '#!/bin/sh\necho closed runs\n', { mode: 0o755 });
+  }
+  chmodSync(join(place, 'home/closed'), 0o700);
+  const other = await createSandbox({
+    operator: { ...operator(), path: `${closed}:${operator().path}` },
+    logger: { error: () => undefined },
+    pool: 'off',
+  });
+  onTestFinished(() => other.close());
+  const said = async (name: string, tier: 'B' | 'C') => other.run({ argv: [name] }, profileOf({ tier }));
+  expect(stdoutOf(await said('mytool', 'C'))).toBe('closed runs\n');
+  expect(stdoutOf(await said('mytool', 'B'))).toBe('tool runs\n');
+  expect(await said('onlytool', 'B')).toMatchObject({
+    code: 'sandbox.executable_not_found',
+    message: expect.stringContaining('a Tier B tool is not root'),
+  });
 });
 
 test('a plan can be printed without running anything', async () => {

@@ -27,6 +27,7 @@ const commandFault = (command: SandboxCommand) => refuseMalformed(command, PROFI
 describe('a profile', () => {
   it('passes as it should be', () => {
     expect(profileFault({})).toBeUndefined();
+    expect(profileFault({ readOnlyPaths: ['/work/fixed', '/a/b'], writablePaths: ['/a', '/work-2'] })).toBeUndefined();
     expect(profileFault({ tier: 'B', egress: { mode: 'none', hosts: [] } })).toBeUndefined();
   });
 
@@ -36,6 +37,12 @@ describe('a profile', () => {
     ['a path with a NUL', { maskedPaths: ['/a\0b'] }],
     ['a path twice', { readOnlyPaths: ['/a'], writablePaths: ['/a'] }],
     ['a path twice, once with a slash', { readOnlyPaths: ['/a', '/a/'] }],
+    ['a writable path in the workspace', { writablePaths: ['/work/build'] }],
+    [
+      'one in a workspace to be read',
+      { workspace: { root: '/work/', access: 'read-only' }, writablePaths: ['/work/build'] },
+    ],
+    ['one in what may only be read', { readOnlyPaths: ['/data/'], writablePaths: ['/data/out'] }],
     ['a limit of nothing', { limits: { ...DEFAULT_LIMITS, wallMs: 0 } }],
     ['a limit that is no number', { limits: { ...DEFAULT_LIMITS, memoryBytes: Number.NaN } }],
     ['a variable with a = in its name', { environment: ['A=B'] }],

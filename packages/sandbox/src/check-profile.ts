@@ -27,6 +27,10 @@ function refuseProfile(profile: SandboxProfile): Refusal | undefined {
   if (new Set(shown).size < shown.length) {
     return invalidProfile('A path of the profile is there twice.');
   }
+  const readOnly = [workspace.root, ...readOnlyPaths].map((path) => path.replace(/(?<=.)\/$/, ''));
+  if (writablePaths.some((path) => readOnly.some((other) => path.startsWith(`${other}/`)))) {
+    return invalidProfile('A writable path lies in the workspace, or in one that may only be read.', WRITABLE_FIX);
+  }
   const badHome = refuseHome(profile);
   if (badHome !== undefined) return badHome;
   const badLimit = (Object.keys(limits) as (keyof Limits)[]).find((name) => !isLimit(limits[name]));
@@ -35,6 +39,9 @@ function refuseProfile(profile: SandboxProfile): Refusal | undefined {
   if (badName !== undefined) return invalidProfile('A name of a variable in the profile is malformed.');
   return undefined;
 }
+
+const WRITABLE_FIX =
+  'Name what lies beside it: the workspace may be written as a whole, or not at all (`workspace.access`).';
 
 /** SECURITY: T-14 — names below a home and no ways out of it; each place is of one thing. */
 function refuseHome({ home, tier }: SandboxProfile): Refusal | undefined {

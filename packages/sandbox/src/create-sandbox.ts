@@ -131,7 +131,6 @@ async function compose(
   // SECURITY: T-42 — from here on the owner's files are read and put back, with the owner's rights.
   if (owner !== undefined) becomeUser(owner);
 
-  const bubblewrap = findBubblewrap(hostSurveyFiles);
   const groups = process.getgroups?.() ?? [];
   const surveyor = createSurveyor({
     launcher: launcher.about,
@@ -142,7 +141,7 @@ async function compose(
     now,
     groups,
   });
-  const planner = createPlanner({ surveyor, bubblewrap });
+  const planner = createPlanner({ surveyor, findBubblewrap: () => findBubblewrap(hostSurveyFiles) });
   const binder = createBinder({
     launcher: launcher.about,
     groups,
@@ -228,7 +227,7 @@ async function compose(
   };
   const active = new Set<Promise<RunResult>>();
   return {
-    about: { launcher: launcher.about, cgroups, bubblewrap, madeUp },
+    about: { launcher: launcher.about, cgroups, bubblewrap: findBubblewrap(hostSurveyFiles), madeUp },
     openGate: async (program) => gates.open(program),
     plan: async (command, profile, wanting) => protectedRuns.plan(command, profile, wanting),
     async run(command, profile, run = {}) {

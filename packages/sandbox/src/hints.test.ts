@@ -102,6 +102,7 @@ describe('a failure names its fix', () => {
         kind: 'limit',
         what: 'It wrote more into /tmp, /dev/shm or the home than the profile allows.',
         fix: 'Use less, or raise limits.tmpfsBytes in the profile.',
+        limit: 'tmpfsBytes',
       },
     ]);
     expect(kinds({ kind: 'timed_out', limit: 'wall', ...ran('getaddrinfo EAI_AGAIN example.org') })).toEqual([

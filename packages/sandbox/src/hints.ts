@@ -1,5 +1,6 @@
 import { BOX_USER } from './backends/bubblewrap/box-files.ts';
 import { PROXY_PORT } from './launcher/wire.ts';
+import type { Limits } from './profile.ts';
 import { PROTECTED_NAMES } from './protect/protected-names.ts';
 import type { Quota, Ran, RunResult } from './run-result.ts';
 
@@ -8,6 +9,8 @@ export interface Hint {
   readonly kind: HintKind;
   readonly what: string;
   readonly fix: string;
+  /** Of the profile: which one it ran into. */
+  readonly limit?: keyof Limits;
 }
 
 export type HintKind =
@@ -269,8 +272,8 @@ const RULES: readonly Rule[] = [
   ),
 ];
 
-function limit(what: string, name: string): Hint {
-  return { kind: 'limit', what, fix: `Use less, or raise limits.${name} in the profile.` };
+function limit(what: string, name: keyof Limits): Hint {
+  return { kind: 'limit', what, fix: `Use less, or raise limits.${name} in the profile.`, limit: name };
 }
 
 const TOO_LONG = limit('It ran for longer than the profile allows.', 'wallMs');

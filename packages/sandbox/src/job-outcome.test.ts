@@ -188,19 +188,33 @@ describe('what it used', () => {
 
 describe('why it did not start', () => {
   test.each([
-    ['the program could not be executed: No such file or directory', 'sandbox.executable_not_found', 'visible'],
-    ['the program could not be executed: Not a directory', 'sandbox.executable_not_found', 'visible'],
+    ['the program could not be executed: No such file or directory', 'sandbox.executable_not_found', 'on your PATH'],
+    // Its interpreter may be what is not there.
+    ['the program could not be executed: No such file or directory', 'sandbox.executable_not_found', 'first line'],
+    ['the program could not be executed: Not a directory', 'sandbox.executable_not_found', 'on your PATH'],
     ['the program could not be executed: Permission denied', 'sandbox.executable_not_found', 'not executable'],
-    ['the program could not be executed: Exec format error', 'sandbox.executable_not_found', 'not executable'],
+    ['the program could not be executed: Exec format error', 'sandbox.executable_not_found', 'first line'],
     ['the working directory cannot be entered: Permission denied', 'sandbox.invalid_command', 'working directory'],
     ['Too many commands are running.', 'sandbox.overloaded', 'Try again'],
-    ['the program could not be executed: Too many levels of symbolic links', 'sandbox.executable_not_found', 'visible'],
+    [
+      'the program could not be executed: Too many levels of symbolic links',
+      'sandbox.executable_not_found',
+      'on your PATH',
+    ],
     ['the program could not be executed: Argument list too long', 'sandbox.invalid_command', 'send it as input'],
     ['the program could not be executed: Text file busy', 'sandbox.start_failed', 'palyra doctor'],
     ['no one knows', 'sandbox.start_failed', 'palyra doctor'],
-  ])('%s is %s', (message, code, fix) => {
-    const result = { kind: 'failed_to_start', code, message, fix: expect.stringContaining(fix) };
+  ])('%s is %s (%s)', (message, code, fix) => {
+    const result = { kind: 'failed_to_start', code, message: expect.any(String), fix: expect.stringContaining(fix) };
     expect(failedToStart(message)).toEqual(result);
+  });
+
+  test('is told in a sentence', () => {
+    const told = (message: string) => Object(failedToStart(message)).message;
+    expect(told('the program could not be executed: Not a directory')).toBe(
+      'The program could not be executed: Not a directory.',
+    );
+    expect(told('Too many commands are running.')).toBe('Too many commands are running.');
   });
 
   test('a layer that this host does not allow is a refusal (T-20)', () => {

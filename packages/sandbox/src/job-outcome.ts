@@ -40,9 +40,14 @@ export function failedToStart(message: string): RunResult {
   const explained = explainLauncherFailure(message);
   if (explained !== undefined) return asResult(explained);
   const known = KNOWN_FAILURES.find(({ says }) => says.test(message));
-  if (known === undefined) return startFailed(message, DOCTOR);
+  if (known === undefined) return startFailed(asSentence(message), DOCTOR);
   const { code, fix } = known;
-  return { kind: 'failed_to_start', code, message, fix };
+  return { kind: 'failed_to_start', code, message: asSentence(message), fix };
+}
+
+/** The launcher says what it could not do, and the kernel's word for it. */
+function asSentence(message: string): string {
+  return `${message.charAt(0).toUpperCase()}${message.slice(1)}${message.endsWith('.') ? '' : '.'}`;
 }
 
 const GATE_FIX = 'Run it again: the proxy is started anew. If that does not help, palyrad’s log says why it ends.';
@@ -51,12 +56,19 @@ const KNOWN_FAILURES: readonly { readonly says: RegExp; readonly code: SandboxEr
   {
     says: /could not be executed: (?:No such file|Not a directory|Too many levels of symbolic links)/,
     code: 'sandbox.executable_not_found',
-    fix: 'Give the path of a program that the profile makes visible.',
+    fix:
+      'Name a program that is there: in the workspace, or on your PATH. What the first line of a script names must be ' +
+      'there, too; a carriage return at its end is part of that name.',
   },
   {
-    says: /could not be executed: (?:Permission denied|Exec format error)/,
+    says: /could not be executed: Permission denied/,
     code: 'sandbox.executable_not_found',
-    fix: 'Name a program: the file is not executable, or of another kind of machine.',
+    fix: 'Name a program: it is a directory, or a file that is not executable.',
+  },
+  {
+    says: /could not be executed: Exec format error/,
+    code: 'sandbox.executable_not_found',
+    fix: 'Name a program of this kind of machine; a script needs a first line that names its interpreter (#!/bin/sh).',
   },
   {
     // All of it together, with the variables: the kernel's bound depends on the stack that palyrad may have.
@@ -67,7 +79,7 @@ const KNOWN_FAILURES: readonly { readonly says: RegExp; readonly code: SandboxEr
   {
     says: /working directory cannot be entered/,
     code: 'sandbox.invalid_command',
-    fix: 'Give a working directory that the profile makes visible, or none.',
+    fix: 'Give a working directory in the workspace, or none.',
   },
   // SECURITY: T-22 — decided by the launcher in the moment in which the tool would begin.
   { says: /^The gate /, code: 'sandbox.gate_closed', fix: GATE_FIX },

@@ -41,12 +41,13 @@ export interface Planner {
 
 export interface PlannerDeps {
   readonly surveyor: HostSurveyor;
-  /** Undefined where there is none: then Tier C is refused. */
-  readonly bubblewrap: string | undefined;
+  /** Undefined where there is none: then Tier C is refused. Asked until there is one, for it may be installed meanwhile. */
+  findBubblewrap(): string | undefined;
 }
 
-export function createPlanner({ surveyor, bubblewrap }: PlannerDeps): Planner {
+export function createPlanner({ surveyor, findBubblewrap }: PlannerDeps): Planner {
   const filesFor = rememberFiles();
+  let bubblewrap: string | undefined;
   const layOut = ({ command, profile, survey }: PlannedCommand) =>
     profile.tier === 'C' && bubblewrap !== undefined
       ? planBubblewrap(command, profile, { ...survey, bubblewrap })
@@ -64,6 +65,7 @@ export function createPlanner({ surveyor, bubblewrap }: PlannerDeps): Planner {
         refuseAuthority(authority);
       if (malformed !== undefined) return malformed;
       // SECURITY: T-20 — no wall, no tool: never the weaker tier instead.
+      bubblewrap ??= findBubblewrap();
       if (profile.tier === 'C' && bubblewrap === undefined) return noBubblewrap();
 
       const surveyed = surveyor.survey(command, profile);

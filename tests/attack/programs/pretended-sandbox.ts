@@ -40,7 +40,7 @@ export async function createPretendedSandbox(
     now: Date.now,
     groups: process.getgroups?.() ?? [],
   });
-  const planner = createPlanner({ surveyor, bubblewrap: bubblewrap ?? undefined });
+  const planner = createPlanner({ surveyor, findBubblewrap: () => bubblewrap ?? undefined });
   const groups = process.getgroups?.() ?? [];
   const binder = createBinder({ launcher: about, groups, files: hostSurveyFiles, programsOn: rememberFiles() });
   return {

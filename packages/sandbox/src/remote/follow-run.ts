@@ -73,7 +73,8 @@ export function followRun(question: FollowedRun, options: RunOptions, open: (eac
     };
     signal?.addEventListener('abort', cancel, { once: true });
     say(TO_HOST.run, encodeValue(asked));
-    options.mayBegin?.then(letGo, cancel);
+    // Not cancelled: whoever asked is told that nothing has begun, and may ask again.
+    options.mayBegin?.then(letGo, () => say(TO_HOST.notLetGo));
   });
 }
 

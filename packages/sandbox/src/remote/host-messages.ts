@@ -38,6 +38,8 @@ export const TO_HOST = {
   closeGate: 16,
   /** The command that was held may begin. */
   letGo: 17,
+  /** It never may. */
+  notLetGo: 18,
 } as const;
 
 export const FROM_HOST = {

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../create-sandbox.ts';
 import type { Gate, GateProgram } from '../gate.ts';
 import { encodeFrame } from '../launcher/wire.ts';
+import { notLetGo } from '../may-begin.ts';
 import { DEFAULT_LIMITS, type SandboxProfile } from '../profile.ts';
 import type { RunOptions } from '../run-job.ts';
 import type { Ran, RunResult } from '../run-result.ts';
@@ -121,16 +122,21 @@ test('input goes in piece by piece, output comes in order, and the result last',
   expect(result).toEqual({ kind: 'completed', exitCode: 0, ...ran('one two three') });
 });
 
-test('a command that is held there begins when it is let go here, and is ended when it is not', async () => {
+test('a command that is held there begins when it is let go here, and is told so when it never will be', async () => {
   const order: string[] = [];
   const held = async ({ mayBegin, signal }: RunOptions): Promise<RunResult> => {
     order.push('made');
     const ended = new Promise<'cancelled'>((resolve) =>
       signal?.addEventListener('abort', () => resolve('cancelled'), { once: true }),
     );
-    const how = await Promise.race([mayBegin?.then(() => 'completed' as const), ended]);
-    order.push(how ?? 'not held');
-    return how === 'completed' ? { kind: how, exitCode: 0, ...ran('') } : { kind: 'cancelled', ...ran('') };
+    const word = mayBegin?.then(
+      () => 'completed' as const,
+      () => 'refused' as const,
+    );
+    const how = (await Promise.race([word, ended])) ?? 'refused';
+    order.push(how);
+    if (how === 'refused') return notLetGo();
+    return how === 'completed' ? { kind: how, exitCode: 0, ...ran('') } : { kind: how, ...ran('') };
   };
   const { sandbox } = await reach(held);
   const word = Promise.withResolvers<void>();
@@ -139,9 +145,15 @@ test('a command that is held there begins when it is let go here, and is ended w
   expect(order).toEqual(['made']);
   word.resolve();
   expect((await running).kind).toBe('completed');
+  // Nobody cancelled it, and whoever asked may ask again: its proxy died, for example.
   const refused = sandbox.run(COMMAND, PROFILE, { mayBegin: Promise.reject(new Error('Not recorded.')) });
-  expect((await refused).kind).toBe('cancelled');
-  expect(order).toEqual(['made', 'completed', 'made', 'cancelled']);
+  expect(await refused).toMatchObject({ kind: 'refused', code: 'sandbox.not_begun' });
+  const stop = new AbortController();
+  const options = { mayBegin: new Promise<void>(() => undefined), signal: stop.signal };
+  const givenUp = sandbox.run(COMMAND, PROFILE, options);
+  stop.abort();
+  expect((await givenUp).kind).toBe('cancelled');
+  expect(order).toEqual(['made', 'completed', 'made', 'refused', 'made', 'cancelled']);
 });
 
 test('one that was not let go when the other process went has not run, and is not called lost', async () => {
@@ -344,4 +356,51 @@ test('what cannot be opened says why', async () => {
   );
   const opening = reachSandbox(ours, { opening: OPENING, logger: { error: () => {} } });
   await expect(opening).rejects.toMatchObject({ code: 'sandbox.launcher_failed', message: 'no launcher' });
+});
+
+describe('what makes no sense', () => {
+  /** Answers every question with these bytes. */
+  async function reachOneThatSays(kind: number, payload: Buffer) {
+    const [ours, theirs] = duplexPair();
+    const read = createMessageReader();
+    theirs.on('data', (chunk: Buffer) => {
+      for (const { kind: asked, job } of read(chunk)) {
+        if (asked === TO_HOST.open) theirs.write(encodeFrame(FROM_HOST.opened, 0, encodeValue(ABOUT)));
+        else theirs.write(encodeFrame(kind, job, payload));
+      }
+    });
+    const logged: string[] = [];
+    const logger = { error: (_fields: object, message: string) => void logged.push(message) };
+    return { ...(await reachSandbox(ours, { opening: OPENING, logger })), logged };
+  }
+
+  test.each([
+    ['an answer that is no text of ours', FROM_HOST.answer, Buffer.from('{')],
+    ['a fault of no kind', FROM_HOST.fault, Buffer.from('["map"]')],
+    ['a log line that is none', FROM_HOST.log, Buffer.from('null')],
+  ])('%s ends the talk: what ran is lost, and everything else refused', async (_name, kind, payload) => {
+    const { sandbox, lost, logged } = await reachOneThatSays(kind, payload);
+    expect(await sandbox.run(COMMAND, PROFILE)).toMatchObject({ kind: 'lost' });
+    expect(await lost).toMatchObject({ code: 'sandbox.launcher_failed' });
+    expect(await sandbox.plan(COMMAND, PROFILE)).toMatchObject({ kind: 'refused' });
+    expect(logged).toEqual(['The process that starts tools is not understood, and is left.']);
+  });
+
+  test('an outcome that cannot be told is lost, and nothing else', async () => {
+    const untold = { kind: 'completed', exitCode: 0, ...ran(''), facts: () => 'too much' };
+    const { sandbox } = await reach(async () => untold as unknown as RunResult);
+    expect(await sandbox.run(COMMAND, PROFILE)).toMatchObject({ kind: 'lost' });
+    expect(await sandbox.warmed()).toBe(3);
+  });
+});
+
+test('who asks is killed before all was heard: everything is closed as when it goes in peace', async () => {
+  const [, theirs] = duplexPair();
+  theirs.on('error', () => {});
+  const closed: string[] = [];
+  const sandbox = { close: async () => void closed.push('closed') } as unknown as Sandbox;
+  const { over } = serveSandbox(sandbox, theirs);
+  theirs.destroy(new Error('read ECONNRESET'));
+  await over;
+  expect(closed).toEqual(['closed']);
 });

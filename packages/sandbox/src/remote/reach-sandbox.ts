@@ -87,7 +87,15 @@ export async function reachSandbox(channel: Duplex, { opening, logger }: ReachOp
     });
 
   const read = createMessageReader();
-  channel.on('data', (chunk: Buffer) => read(chunk).forEach(hear));
+  channel.on('data', (chunk: Buffer) => {
+    try {
+      read(chunk).forEach(hear);
+    } catch (error) {
+      // SECURITY: T-40 — it has the owner's uid. One that talks nonsense was taken over, or is broken: it is gone for us.
+      logger.error({ error }, 'The process that starts tools is not understood, and is left.');
+      channel.destroy();
+    }
+  });
   channel.on('error', lose);
   channel.once('end', () => {
     channel.end();

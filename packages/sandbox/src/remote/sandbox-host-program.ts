@@ -13,6 +13,7 @@ import { type SandboxServer, serveSandbox } from './serve-sandbox.ts';
 const channel = new Socket({ fd: 3 });
 let server: SandboxServer | undefined;
 const early: Frame[] = [];
+let isAsked = false;
 
 const say = (kind: number, value: unknown) => {
   if (channel.writable) channel.write(encodeFrame(kind, 0, encodeValue(value)));
@@ -32,12 +33,23 @@ async function open(opening: HostOpening): Promise<void> {
   }
 }
 
+function hear(frame: Frame): void {
+  if (frame.kind === TO_HOST.open) {
+    // SECURITY: T-40 — it names programs and places, and is said by root. Whoever says it later has only taken palyrad over.
+    if (isAsked) throw new Error('It was opened before.');
+    isAsked = true;
+    void open(decodeValue(frame.payload) as HostOpening);
+  } else if (server === undefined) early.push(frame);
+  else server.hear(frame);
+}
+
 const read = createMessageReader();
 channel.on('error', () => channel.destroy());
 channel.on('data', (chunk: Buffer) => {
-  for (const frame of read(chunk)) {
-    if (frame.kind === TO_HOST.open) void open(decodeValue(frame.payload) as HostOpening);
-    else if (server === undefined) early.push(frame);
-    else server.hear(frame);
+  try {
+    for (const frame of read(chunk)) hear(frame);
+  } catch {
+    // What runs is ended as when palyrad is gone, and looked at.
+    channel.destroy();
   }
 });

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import type { Sandbox } from '../create-sandbox.ts';
 import type { Gate, GateProgram } from '../gate.ts';
@@ -26,8 +25,9 @@ export function serveSandbox(sandbox: Sandbox, channel: Duplex): SandboxServer {
     if (channel.writable) channel.write(encodeFrame(kind, id, payload));
   };
   const answer = (id: number, value: Promise<unknown>): Promise<void> =>
-    value.then(
-      (known) => say(FROM_HOST.answer, id, encodeValue(known)),
+    value.then(encodeValue).then(
+      (known) => say(FROM_HOST.answer, id, known),
+      // Also of what cannot be told, more output than a text can hold for example: whoever asked waits for a word.
       (error: unknown) => say(FROM_HOST.fault, id, encodeValue(faultOf(error))),
     );
   let closing: Promise<void> | undefined;
@@ -64,7 +64,8 @@ export function serveSandbox(sandbox: Sandbox, channel: Duplex): SandboxServer {
       else if (kind === TO_HOST.close) void close();
       else (runs.get(id) ?? gates.get(id))?.hear(frame);
     },
-    over: once(channel, 'close').then(close),
+    // SECURITY: T-16 — also when it ends by an error, as it does when palyrad is killed before it heard all that was said.
+    over: new Promise<void>((resolve) => channel.once('close', resolve)).then(close),
   };
 }
 
@@ -121,6 +122,7 @@ function serveRun(sandbox: Sandbox, question: RunQuestion, { say, id, gate }: Ru
       if (kind === TO_HOST.taken) untaken.shift()?.();
       else if (kind === TO_HOST.cancel) abort.abort();
       else if (kind === TO_HOST.letGo) held.resolve();
+      else if (kind === TO_HOST.notLetGo) held.reject(new Error('It may not begin.'));
       else if (kind === TO_HOST.resize) running?.resize(payload.readUInt16LE(0), payload.readUInt16LE(2));
       else if (kind === TO_HOST.signal) passOn(payload.toString(), running);
       else if (kind === TO_HOST.input) input?.give(payload);

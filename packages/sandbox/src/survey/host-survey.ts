@@ -2,6 +2,7 @@ import type { PlacedFiles } from '../bind/placed-files.ts';
 import type { PlannedCgroupFacts } from '../cgroup/plan-cgroups.ts';
 import type { CgroupPlan, LandlockPlan, LaunchPlan, RlimitName, ToolIdentity } from '../launch-plan.ts';
 import type { ProtectionMount } from '../protect/plan-protection.ts';
+import type { HostMount } from './host-mounts.ts';
 import type { TrustedAuthority } from './trusted-authority.ts';
 
 /** What a plan needs to know of the host: looked up beforehand, so that planning is pure. */
@@ -34,6 +35,8 @@ export interface HostSurvey {
   readonly masked: readonly MaskedPath[];
   /** Paths that the tool's user could not reach by itself; only root can hand them over. */
   readonly outOfReach: ReadonlySet<string>;
+  /** Mounted on the host in what is bound; absent: nothing. */
+  readonly hostMounts?: readonly HostMount[];
   /** Device and inode of what is bound, so that something else in its place is noticed. */
   readonly bound: readonly { readonly path: string; readonly identity: string }[];
   /** Absolute, as the tool sees it. */

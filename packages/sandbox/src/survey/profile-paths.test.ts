@@ -44,11 +44,11 @@ test('a profile that names nothing shows nothing', () => {
   expect(resolve({})).toEqual({ kind: 'ok', readOnly: [], writable: [], masked: [] });
 });
 
-test('what may be read and what may be written are kept apart, in their order', () => {
+test('what may be read and what may be written are kept apart', () => {
   expect(resolve({ readOnly: ['data/', 'data/token'], writable: ['cache/inner', 'cache'] })).toEqual({
     kind: 'ok',
     readOnly: [`${top}/data`, `${top}/data/token`],
-    writable: [`${top}/cache/inner`, `${top}/cache`],
+    writable: [`${top}/cache`, `${top}/cache/inner`],
     masked: [],
   });
 });
@@ -104,6 +104,16 @@ test('masks and credentials are hidden once each, where they really are and as w
       { path: `${top}/keys`, kind: 'directory' },
       { path: `${top}/data/token`, kind: 'file' },
       { path: `${top}/cache`, kind: 'directory' },
+    ],
+  });
+});
+
+test('what lies in another path is mounted after it, and in a masked directory nothing is', () => {
+  expect(resolve({ readOnly: ['data/token', 'data'], masked: ['data/token', 'data', 'keys'] })).toMatchObject({
+    readOnly: [`${top}/data`, `${top}/data/token`],
+    masked: [
+      { path: `${top}/data`, kind: 'directory' },
+      { path: `${top}/keys`, kind: 'directory' },
     ],
   });
 });

@@ -38,16 +38,20 @@ export function resolveProfilePaths(question: PathQuestion): ({ readonly kind: '
   }
   const count = profile.readOnlyPaths.length;
   const real = shown.flatMap((path) => path ?? []);
-  const masked = [...profile.maskedPaths, ...credentials].flatMap((path) => files.realPath(path) ?? []);
+  const everyMasked = [...profile.maskedPaths, ...credentials].flatMap((path) => files.realPath(path) ?? []);
+  // In a masked directory there is nothing to be masked.
+  const masked = [...new Set(everyMasked)].filter((path, _, all) => !all.some((other) => path.startsWith(`${other}/`)));
   return {
     kind: 'ok',
-    readOnly: real.slice(0, count),
-    writable: real.slice(count),
-    masked: [...new Set(masked)].map((path) => ({
-      path,
-      kind: files.stat(path)?.kind === 'directory' ? 'directory' : 'file',
-    })),
+    readOnly: innermostLast(real.slice(0, count)),
+    writable: innermostLast(real.slice(count)),
+    masked: masked.map((path) => ({ path, kind: files.stat(path)?.kind === 'directory' ? 'directory' : 'file' })),
   };
+}
+
+/** In the order of mounting: a later mount covers what lies in it. */
+function innermostLast(paths: readonly string[]): readonly string[] {
+  return paths.toSorted((one, other) => one.length - other.length);
 }
 
 function invalid(message: string, fix: string): Refusal {

@@ -59,7 +59,8 @@ export function rememberSurroundings(deps: SurveyDeps): (workspace: string) => S
   const known = new Map<string, Surroundings>();
   return (workspace) => {
     const before = known.get(workspace);
-    if (before !== undefined) return before;
+    // What was updated or uninstalled since lies elsewhere, or nowhere: nothing could be shown in its place.
+    if (before?.toolchains.readOnly.every((path) => files.lstat(path) !== undefined) === true) return before;
     const user = launcher.only ?? { uid: launcher.uid, gid: launcher.gid };
     const found = {
       toolchains: findToolchains({ ...operator, workspace, operator: user, files }),

@@ -10,9 +10,10 @@ import type { LauncherFacts } from '../launcher/start-launcher.ts';
 import type { SandboxProfile } from '../profile.ts';
 import type { Refusal } from '../run-result.ts';
 import { findProgram } from './find-program.ts';
+import { createHostMounts } from './host-mounts.ts';
 import type { HostSurvey, SystemRoot } from './host-survey.ts';
 import type { DirectoryFiles } from './landlock-rules.ts';
-import { outOfReach } from './out-of-reach.ts';
+import { outOfReach, withinReach } from './out-of-reach.ts';
 import { surveyHome } from './private-home.ts';
 import { resolveProfilePaths } from './profile-paths.ts';
 import { refuseTierB } from './refuse-tier-b.ts';
@@ -57,6 +58,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
   const identityFor = rememberIdentities(deps);
   const surroundingsOf = rememberSurroundings(deps);
   const landlockFor = rememberLandlock(deps);
+  const hostMountsIn = createHostMounts(files);
   let jobs = 0;
 
   return {
@@ -68,7 +70,8 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
       const identity = choice.kind === 'own' ? undefined : { uid: choice.uid, gid: choice.gid };
 
       const { wall, ...around } = surroundingsOf(workspace.root);
-      const toolchains = profile.toolchains === 'none' ? systemOnly(fixed.systemRoots) : around.toolchains;
+      const all = profile.toolchains === 'none' ? systemOnly(fixed.systemRoots) : around.toolchains;
+      const toolchains = profile.tier === 'B' ? withinReach(all, identity, files) : all;
       // Looked for each time: a credential may have been written since the tools were found.
       const credentials = credentialsIn(toolchains.readOnly, files);
       const paths = resolveProfilePaths({ profile, credentials, wall, files });
@@ -77,10 +80,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
       const [name = ''] = command.argv;
       const cwd = command.cwd ?? workspace.root;
       const program = findProgram({ name, path: toolchains.path, cwd, files });
-      if (program === undefined) {
-        const message = `There is no program ${name} on the tool's PATH.`;
-        return refused('sandbox.executable_not_found', message, 'Install it for the operator too, or give its path.');
-      }
+      if (program === undefined) return notFound(name, toolchains.remarks, files);
       jobs += 1;
       const { pid: launcherPid, startTicks: launcherStartTicks } = launcher;
       const jobName = jobNameOf({ launcherPid, launcherStartTicks, job: String(jobs) });
@@ -98,6 +98,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
         ...toolchains.readOnly,
       ];
       const hidden = outOfReach(shown, identity, files);
+      const hostMounts = profile.tier === 'B' ? [] : hostMountsIn({ system: systemPlaces(fixed), shown, wall });
       const landlock = profile.tier === 'B' ? landlockFor(profile, root) : undefined;
       const isWorkspaceHidden = hidden.has(root);
       const tierB = { profile, identity, launcher, landlock, isWorkspaceHidden, powerfulGroups: fixed.powerfulGroups };
@@ -107,6 +108,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
         kind: 'surveyed',
         survey: {
           ...fixed,
+          systemFiles: fixed.systemFiles.filter(({ kind, path }) => kind === 'copy' || files.stat(path) !== undefined),
           identity,
           idmapWorkspace: choice.kind === 'unused',
           workspace: { root, gitDirectories },
@@ -114,6 +116,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
           toolchains,
           masked: paths.masked,
           outOfReach: hidden,
+          hostMounts,
           bound: [
             ...boundOf([root, ...gitDirectories, ...paths.readOnly, ...paths.writable], deps),
             ...(home?.shown ?? []).map(({ path, source }) => ({
@@ -131,6 +134,24 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
     },
   };
 }
+
+/** The operator may well have it, in a directory that is not shown: then that is what must be mended. */
+function notFound(name: string, leftOut: Toolchains['remarks'], files: SurveyFiles): Refusal {
+  const hidden = leftOut.find(({ entry }) => findProgram({ name, path: entry, cwd: '/', files }) !== undefined);
+  const message =
+    hidden === undefined
+      ? `There is no program ${name} on the tool's PATH.`
+      : `A directory on the operator's PATH has ${name}, and is not shown to tools. ${hidden.reason}`;
+  return refused('sandbox.executable_not_found', message, NOT_FOUND_FIX);
+}
+
+/** In the kernel's settings systemd mounts the names of formats of programs. */
+function systemPlaces(fixed: Pick<HostSurvey, 'systemRoots' | 'systemFiles'>) {
+  return ['/proc/sys', ...[...fixed.systemRoots, ...fixed.systemFiles].map(({ path }) => path)];
+}
+
+/** Where the operator's tools are is looked up once. */
+const NOT_FOUND_FIX = 'Install it where the operator finds it too, then start palyrad anew, or give its path.';
 
 function homesOf({ operator, files }: SurveyDeps) {
   return { operatorHome: operator.home, palyraHome: operator.palyraHome, files };

@@ -37,6 +37,18 @@ function ok(root: string, changed: { gitDirectories?: string[]; gitRemark?: stri
 }
 
 describe('which directories are workspaces', () => {
+  // Where desktops put disks that are plugged in.
+  test.each([
+    ['/run/media/ada/disk/shop', 'ok'],
+    ['/run/media', 'refused'],
+    ['/run/user/1000/shop', 'refused'],
+  ])('%s: %s', (root, kind) => {
+    const realPath = (path: string) => (path === root ? root : hostSurveyFiles.realPath(path));
+    const stat = (path: string) =>
+      path === root ? { kind: 'directory' as const, uid: 1000, gid: 1000, mode: 0o755 } : hostSurveyFiles.stat(path);
+    expect(check(root, { files: { ...hostSurveyFiles, realPath, stat } }).kind).toBe(kind);
+  });
+
   test('an ordinary one, under its real name', () => {
     expect(check(join(home, 'shop'))).toEqual(ok(join(home, 'shop')));
     expect(check(`${home}/shop/`)).toEqual(ok(join(home, 'shop')));

@@ -74,6 +74,7 @@ const SHARED_DIRECTORIES = [
   '/var/www',
   '/var/tmp',
   '/usr/src',
+  '/run/media',
   '/private/tmp',
   '/private/var/folders',
 ];

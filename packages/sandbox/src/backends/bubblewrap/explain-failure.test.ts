@@ -102,6 +102,9 @@ test('what is not known is not explained', () => {
 
 test.each<[string, string | undefined]>([
   ["a path cannot be given to the tool's user: Invalid argument", 'unsupported'],
+  // Uninstalled, or exchanged for a link: nothing of which the host would have to be another one.
+  ["a path cannot be given to the tool's user: No such file or directory", 'failed'],
+  ["a path cannot be given to the tool's user: Too many levels of symbolic links", 'failed'],
   ['ids cannot be mapped: Operation not permitted', 'unsupported'],
   ['Landlock refused the rules: Argument list too long', 'unsupported'],
   ['no process can be made: Resource temporarily unavailable', 'failed'],

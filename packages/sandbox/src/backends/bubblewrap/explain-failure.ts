@@ -20,6 +20,7 @@ export function explainFailure(said: string, readText: ReadHostText): Explanatio
 
 /** The same for what the launcher could not do before bubblewrap's turn; the text is the launcher's own. */
 export function explainLauncherFailure(message: string): Explanation | undefined {
+  if (/^a path cannot be given .*: (?:No such file|Not a directory|Too many levels)/.test(message)) return SOURCE_GONE;
   if (/^(?:ids cannot be mapped|a path cannot be given to the tool's user)/.test(message)) return NO_IDMAP;
   if (message.startsWith('Landlock ')) return NO_LANDLOCK;
   if (message.startsWith('no process can be made')) return EXHAUSTED;

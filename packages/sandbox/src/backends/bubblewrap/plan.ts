@@ -10,7 +10,16 @@ import { toolRlimits } from '../../tool-rlimits.ts';
 import { BOX_USER } from './box-files.ts';
 import { type CopiedFile, copiedFiles, firstFreeFd } from './copied-files.ts';
 import { homeData, homeMounts } from './home-mounts.ts';
-import { type Access, bind, file, fileOver, type HandOver, type PlannedMount, tmpfs } from './planned-mounts.ts';
+import {
+  type Access,
+  bind,
+  file,
+  fileOver,
+  type HandOver,
+  type PlannedMount,
+  tmpfs,
+  withMountsInside,
+} from './planned-mounts.ts';
 
 export const BUBBLEWRAP_EXECUTOR = 'sandbox_tier_c_linux_bubblewrap';
 
@@ -156,7 +165,8 @@ function layOut(profile: SandboxProfile, survey: HostSurvey, files: readonly Cop
     ...survey.masked.map(({ path, kind }) => mask(path, kind)),
     READ_ONLY_ROOT,
   ];
-  return { mounts, staged: handOver.staged };
+  const { hostMounts = [] } = survey;
+  return { mounts: mounts.map((mount) => withMountsInside(mount, hostMounts)), staged: handOver.staged };
 }
 
 /** Where bubblewrap finds a path: at its own place, or, if the tool's user could not reach it, where root has put it. */

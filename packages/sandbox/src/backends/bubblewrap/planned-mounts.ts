@@ -1,6 +1,7 @@
 import type { ExpectedMount } from '../../facts/expected-facts.ts';
 import type { StagedMount } from '../../launch-plan.ts';
 import type { Limits } from '../../profile.ts';
+import type { HostMount } from '../../survey/host-mounts.ts';
 
 /** One mount or file of the box: how bubblewrap is told of it, and what must be found of it then. */
 export interface PlannedMount {
@@ -20,6 +21,16 @@ export interface HandOver {
 
 export function bind(source: string, at: string, { writable }: { readonly writable: boolean }): PlannedMount {
   return { args: [writable ? '--bind' : '--ro-bind', source, at], expected: [{ at, writable }] };
+}
+
+/** A bind brings along what is mounted in its source; what root hands over, and is found elsewhere, comes without. */
+export function withMountsInside(mount: PlannedMount, hostMounts: readonly HostMount[]): PlannedMount {
+  const [word, source = '', at = ''] = mount.args;
+  if (hostMounts.length === 0 || (word !== '--bind' && word !== '--ro-bind')) return mount;
+  const inside = hostMounts
+    .filter((each) => each.at.startsWith(`${source}/`))
+    .map((each) => ({ at: `${at}${each.at.slice(source.length)}`, writable: word === '--bind' && each.writable }));
+  return { ...mount, expected: [...mount.expected, ...inside] };
 }
 
 export function tmpfs(at: string, mode: string, { tmpfsBytes }: Limits): PlannedMount {
