@@ -19,12 +19,20 @@ export interface EgressDeps<Gate extends GateLink> {
 export interface Egress<Gate extends GateLink = GateLink> {
   /** Before the sandbox starts. Throws `EgressError`: `egress.gate_failed`, `egress.bad_call`, `egress.bad_range`, `egress.closed`. */
   open(call: EgressCall): Promise<OpenedEgress<Gate>>;
+  /** The same, known at once: a sandbox can be made with it, and its command begins when it is `opened`. Throws, and rejects, as `open`. */
+  begin(call: EgressCall): Promise<BegunEgress<Gate>>;
   /** One HTTP request by the daemon itself under the same rules, through the same proxy. Throws as `open` does. */
   fetch(call: EgressCall, request: FetchRequest): Promise<FetchResult>;
   /** Several of one call: what it may use up, they use up together. Throws as `open` does. */
   openFetches(call: EgressCall): Promise<OpenedFetches>;
   /** Ends the proxy, and with it every connection. */
   close(): Promise<void>;
+}
+
+/** A way out of which the proxy is being told. */
+export interface BegunEgress<Gate extends GateLink = GateLink> extends Pick<OpenedEgress<Gate>, 'gate' | 'label'> {
+  /** SECURITY: T-22 — before that the proxy does not know whose connections these are. */
+  readonly opened: Promise<OpenedEgress<Gate>>;
 }
 
 export interface OpenedFetches {
@@ -62,9 +70,17 @@ export function createEgress<Gate extends GateLink>(deps: EgressDeps<Gate>): Egr
     }
   }
 
-  async function open(call: EgressCall): Promise<OpenedEgress<Gate>> {
+  async function begin(call: EgressCall): Promise<BegunEgress<Gate>> {
     const order = callOrder(call);
-    return (await link()).open(order, call);
+    const proxy = await link();
+    const opened = proxy.open(order, call);
+    // Heard of by whoever waits for it.
+    opened.catch(() => undefined);
+    return { gate: proxy.gate, label: call.label, opened };
+  }
+
+  async function open(call: EgressCall): Promise<OpenedEgress<Gate>> {
+    return (await begin(call)).opened;
   }
 
   async function openFetches(call: EgressCall): Promise<OpenedFetches> {
@@ -81,6 +97,7 @@ export function createEgress<Gate extends GateLink>(deps: EgressDeps<Gate>): Egr
 
   return {
     open,
+    begin,
     openFetches,
     async fetch(call, request) {
       // Before anything is opened for it.

@@ -130,13 +130,14 @@ function egressOf({ pinned, authorities, ...network }: OperatorNetwork): EgressS
   };
 }
 
-/** `memoryBytes` is `memory_bytes` in palyra.toml and in the record. */
 function asWritten(limits: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
-  const written = Object.entries(limits).map(([name, most]) => [
-    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    most,
-  ]);
+  const written = Object.entries(limits).map(([name, most]) => [writtenName(name), most]);
   return Object.fromEntries(written) as Record<string, number>;
+}
+
+/** `memoryBytes` is `memory_bytes` in palyra.toml and in the record. */
+export function writtenName(limit: string): string {
+  return limit.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 function set(names: readonly string[]): readonly string[] {

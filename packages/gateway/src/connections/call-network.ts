@@ -12,12 +12,14 @@ import type { OperatorNetwork } from './operator-network.ts';
 export interface CallNetwork {
   readonly kind: 'open';
   readonly options: Pick<RunOptions, 'wayOut'>;
+  /** When whoever is on the way out knows of the call: until then nothing of it may begin. Rejects when it is not to be had so. */
+  readonly ready?: Promise<void>;
   /** Ends every connection of the call, once however often it is asked to. */
   end(): Promise<NetworkUse>;
 }
 
 export interface CallNetworkDeps {
-  readonly egress?: Pick<Egress<Gate>, 'open'> | undefined;
+  readonly egress?: Pick<Egress<Gate>, 'open' | 'begin'> | undefined;
   readonly operator: OperatorNetwork;
   /** Absent: nothing is bound, and no TLS is ended. */
   readonly credentials?: BindCredentials;
@@ -34,6 +36,26 @@ export interface NetworkContext extends Pick<ExecuteContext, 'connect'> {
   readonly door?: NonNullable<EgressCall['door']>;
 }
 
+/**
+ * Of one whose box can be made before the proxy knows of it; undefined where it cannot, because what goes into the box comes from
+ * there, or there is no proxy right now.
+ */
+export async function beginCallNetwork(
+  network: ProcessNetwork,
+  { context }: Pick<NetworkedCall, 'context'>,
+  deps: CallNetworkDeps,
+): Promise<CallNetwork | undefined> {
+  if (deps.credentials !== undefined || !wantsWayOut(network, deps)) return undefined;
+  const asked = networkCall(network, context, deps);
+  const begun = await deps.egress?.begin(asked).catch(() => undefined);
+  if (begun === undefined) return undefined;
+  const close = async () => (await begun.opened.catch(() => undefined))?.close() ?? [];
+  const ready = begun.opened.then(() => undefined);
+  // Heard of by whoever begins it.
+  ready.catch(() => undefined);
+  return { ...openNetwork(network, wayOutOf({ ...begun, caPem: undefined }), close), ready };
+}
+
 /** Refused when the call wishes for a network and there is no way out. One that does not runs offline, which is less. */
 export async function openCallNetwork(
   network: ProcessNetwork,
@@ -42,16 +64,22 @@ export async function openCallNetwork(
 ): Promise<CallNetwork | ToolRefusal> {
   const opened = await openWayOut(network, calling, deps).catch(refusal);
   if (opened !== undefined && 'code' in opened) return network.isWished ? opened : OFFLINE;
-  const close = async (): Promise<NetworkUse> => {
-    const attempts = (await opened?.close()) ?? [];
-    return { mode: network.mode, hadWayOut: opened !== undefined, attempts };
-  };
+  if (opened === undefined) return openNetwork(network, undefined, async () => []);
+  return openNetwork(network, wayOutOf(opened), opened.close);
+}
+
+function openNetwork(
+  { mode }: ProcessNetwork,
+  wayOut: RunOptions['wayOut'],
+  close: () => Promise<NetworkUse['attempts']>,
+): CallNetwork {
+  const end = async () => ({ mode, hadWayOut: wayOut !== undefined, attempts: await close() });
   let ended: Promise<NetworkUse> | undefined;
   return {
     kind: 'open',
-    options: opened === undefined ? {} : { wayOut: wayOutOf(opened) },
+    options: wayOut === undefined ? {} : { wayOut },
     end() {
-      ended ??= close();
+      ended ??= end();
       return ended;
     },
   };
@@ -64,17 +92,14 @@ export function wantsWayOut({ isProxied, isWished, unlisted }: ProcessNetwork, {
 
 async function openWayOut(
   network: ProcessNetwork,
-  { call: { id, run, toolName }, context: { connect, door } }: NetworkedCall,
+  { call: { id, run, toolName }, context }: NetworkedCall,
   deps: CallNetworkDeps,
 ): Promise<OpenedEgress<Gate> | undefined> {
   if (!wantsWayOut(network, deps)) return undefined;
-  const call = egressCall(deps.operator, {
-    mode: network.mode === 'strict' ? 'strict' : 'none',
-    rules: network.rules,
-    ...(network.unlisted === 'ask' && connect !== undefined ? { ask: connect } : {}),
+  const call = {
+    ...networkCall(network, context, deps),
     ...(await credentialsOf({ id, run, toolName }, deps.credentials)),
-    ...(door === undefined ? {} : { door }),
-  });
+  };
   // One that died is noticed by whoever wants it next: then there is another.
   return deps.egress?.open(call).catch((thrown: unknown) => {
     if (!(thrown instanceof EgressError) || thrown.code !== 'egress.gate_failed') throw thrown;
@@ -82,8 +107,25 @@ async function openWayOut(
   });
 }
 
+function networkCall(
+  { mode, rules, unlisted }: ProcessNetwork,
+  { connect, door }: NetworkContext,
+  { operator }: CallNetworkDeps,
+): EgressCall {
+  return egressCall(operator, {
+    mode: mode === 'strict' ? 'strict' : 'none',
+    rules,
+    ...(unlisted === 'ask' && connect !== undefined ? { ask: connect } : {}),
+    ...(door === undefined ? {} : { door }),
+  });
+}
+
 /** SECURITY: T-24 — the authority of this call goes into its own box, as a certificate; its key stays in the proxy. */
-function wayOutOf({ gate, label, caPem }: OpenedEgress<Gate>): NonNullable<RunOptions['wayOut']> {
+function wayOutOf({
+  gate,
+  label,
+  caPem,
+}: Pick<OpenedEgress<Gate>, 'gate' | 'label' | 'caPem'>): NonNullable<RunOptions['wayOut']> {
   return { gate, label, ...(caPem === undefined ? {} : { authority: caPem }) };
 }
 

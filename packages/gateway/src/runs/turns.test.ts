@@ -4,6 +4,9 @@ import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { createTurns } from './turns.ts';
 
+/** The machine may be busy. */
+const PATIENT = { timeout: 15_000 };
+
 test('one that is alone runs beside no other, those that share may, and all of them run', async () => {
   const kinds = fc.array(fc.constantFrom('shared' as const, 'alone' as const), { maxLength: 12 });
   await fc.assert(
@@ -51,6 +54,6 @@ test('nothing is kept of what is over', async () => {
     await new Promise((resolve) => setTimeout(resolve));
     collect();
     expect(results.filter((each) => each.deref() !== undefined).length).toBe(0);
-  });
+  }, PATIENT);
   await turns.take('alone', async () => undefined);
 });

@@ -1,4 +1,4 @@
-import type { EgressCall } from '@palyra/egress';
+import { type EgressCall, EgressError } from '@palyra/egress';
 import { systemClock } from '@palyra/primitives';
 import type { RunOptions, RunResult } from '@palyra/sandbox';
 import { expect, test } from 'vitest';
@@ -37,22 +37,28 @@ function callWith(network: ProcessNetwork): PermittedCall {
 function watched() {
   const opened: EgressCall[] = [];
   const happened: string[] = [];
+  const open = async (call: EgressCall) => {
+    opened.push(call);
+    const close = async () => {
+      happened.push('way out closed');
+      return [];
+    };
+    return { gate: {} as never, label: call.label, caPem: undefined, attempts: () => [], close };
+  };
   const egress: NonNullable<CommandDeps['egress']> = {
-    async open(call) {
-      opened.push(call);
-      const close = async () => {
-        happened.push('way out closed');
-        return [];
-      };
-      return { gate: {} as never, label: call.label, caPem: undefined, attempts: () => [], close };
-    },
+    open,
+    begin: async (call) => ({ gate: {} as never, label: call.label, opened: open(call) }),
   };
   const run = async (_command: unknown, _profile: unknown, { mayBegin, signal, onOutput }: RunOptions = {}) => {
     happened.push('box made');
     const givenUp = new Promise<'given up'>((resolve) =>
       signal?.addEventListener('abort', () => resolve('given up'), { once: true }),
     );
-    const how = await Promise.race([mayBegin?.then(() => 'begun' as const), givenUp]);
+    const letGo = mayBegin?.then(
+      () => 'begun' as const,
+      () => 'not let go' as const,
+    );
+    const how = await Promise.race([letGo, givenUp]);
     happened.push(how ?? 'not held');
     if (how === 'begun') await onOutput?.('stdout', Buffer.from('said'));
     return { kind: 'refused', code: 'sandbox.unsupported', message: 'No.', fix: 'Yes.' } satisfies RunResult;
@@ -160,4 +166,78 @@ test('nothing is made ahead where credentials are bound for its way out', () => 
   const offline = readyCommand(callWith({ ...NETWORK, unlisted: 'deny' }), { ...deps, credentials });
   expect(offline).toBeDefined();
   offline?.[Symbol.dispose]();
+});
+
+test('the box is made while the proxy is being told of the call, and the command waits for that, too', async () => {
+  const { happened, deps } = watched();
+  const told = Promise.withResolvers<void>();
+  const egress: CommandDeps['egress'] = {
+    open: async () => Promise.reject(new Error('Not asked.')),
+    async begin(call) {
+      const begun = await deps.egress?.begin(call);
+      return { gate: {} as never, label: call.label, opened: told.promise.then(() => begun?.opened) as never };
+    },
+  };
+  const ready = readyCommand(callWith(NETWORK), { ...deps, egress });
+  await turns();
+  const begun = await ready?.take(contextOf());
+  await turns();
+  expect(happened).toEqual(['box made']);
+  told.resolve();
+  expect(begun?.kind === 'begun' && (await begun.result)).toMatchObject({ code: 'sandbox.unsupported' });
+  expect(happened).toEqual(['box made', 'begun', 'way out closed']);
+});
+
+test('a proxy that dies before it knows of the call is asked anew, and nothing has begun before', async () => {
+  const { happened, opened, deps } = watched();
+  const begin: NonNullable<CommandDeps['egress']>['begin'] = async ({ label }) => {
+    const lost = Promise.reject(new EgressError('egress.gate_failed', 'It died.'));
+    lost.catch(() => undefined);
+    return { gate: {} as never, label, opened: lost };
+  };
+  const egress = { begin, open: async (call: EgressCall) => deps.egress?.open(call) as never };
+  const ready = readyCommand(callWith(NETWORK), { ...deps, egress });
+  await turns();
+  const begun = await ready?.take(contextOf());
+  expect(begun?.kind === 'begun' && (await begun.result)).toMatchObject({ code: 'sandbox.unsupported' });
+  expect([happened, opened.length]).toEqual([['box made', 'not let go', 'box made', 'begun', 'way out closed'], 1]);
+});
+
+test('what the call wishes for and no proxy gives refuses it', async () => {
+  const { happened, deps } = watched();
+  const none = async () => Promise.reject(new EgressError('egress.gate_failed', 'It does not start.'));
+  const ready = readyCommand(callWith({ ...NETWORK, isWished: true }), {
+    ...deps,
+    egress: { begin: none, open: none },
+  });
+  await turns();
+  expect(await ready?.take(contextOf())).toMatchObject({ kind: 'refused', code: 'egress.gate_failed' });
+  expect(happened).toEqual([]);
+});
+
+test('what would have told its output is ended when no other proxy comes in place of one that died', async () => {
+  const { happened, deps } = watched();
+  let open = 0;
+  const redactStream = () => {
+    open += 1;
+    const end = () => {
+      open -= 1;
+      return Buffer.alloc(0);
+    };
+    return { write: (bytes: Uint8Array) => bytes, end };
+  };
+  const gone = async () => Promise.reject(new EgressError('egress.gate_failed', 'It does not start.'));
+  const begin: NonNullable<CommandDeps['egress']>['begin'] = async ({ label }) => {
+    const opened = gone();
+    opened.catch(() => undefined);
+    return { gate: {} as never, label, opened };
+  };
+  const ready = readyCommand(callWith({ ...NETWORK, isWished: true }), {
+    ...deps,
+    egress: { begin, open: gone },
+    redact: { redactStream } as never,
+  });
+  const begun = await ready?.take(contextOf());
+  expect(begun?.kind === 'begun' && (await begun.result)).toMatchObject({ code: 'egress.gate_failed' });
+  expect([happened, open]).toEqual([['box made', 'not let go'], 0]);
 });

@@ -1,8 +1,14 @@
 import { type EgressCall, EgressError } from '@palyra/egress';
 import type { JsonObject } from '@palyra/primitives';
-import type { Binding, Refusal, RunOptions } from '@palyra/sandbox';
+import type { Binding, Refusal, RunOptions, RunResult } from '@palyra/sandbox';
 import type { ExecuteContext, Readiness, ToolRefusal, ToolResult } from '../catalog/tool.ts';
-import { type CallNetworkDeps, openCallNetwork, wantsWayOut } from '../connections/call-network.ts';
+import {
+  beginCallNetwork,
+  type CallNetwork,
+  type CallNetworkDeps,
+  openCallNetwork,
+  wantsWayOut,
+} from '../connections/call-network.ts';
 import type { DecideConnection } from '../connections/decide-connection.ts';
 import type { PermittedCall } from '../tool-call/permitted-call.ts';
 import { type AttachedFeed, feedAttached } from './attached-input.ts';
@@ -47,14 +53,17 @@ export async function beginCommand(
   const needsBytes = call.needsBoundBytes && process.session === undefined;
   const bound = needsBytes ? await (binding.made ?? NOT_LOOKED_AT) : undefined;
   if (bound?.kind === 'refused') return asRefusal(bound);
-  const network = await openCallNetwork(process.network, { call, context }, deps);
-  if (network.kind === 'refused') return network;
+  const calling = { call, context };
+  const begun = await beginCallNetwork(process.network, calling, deps);
+  const opened = begun ?? (await openCallNetwork(process.network, calling, deps));
+  if (opened.kind === 'refused') return opened;
   const { signal, attached, mayBegin } = context;
   const output = toldOutput(context, { redact, clock, isTerminal: process.command.terminal !== undefined });
   const feed = process.isAttachable && attached !== undefined ? feedAttached(attached, signal) : undefined;
-  const endNetwork = () => void network.end().catch(() => undefined);
-  const run = async (): Promise<ToolResult> => {
-    const result = await sandbox
+  const runIn = (network: CallNetwork): Promise<RunResult> => {
+    const endNetwork = () => void network.end().catch(() => undefined);
+    const held = bothOf(mayBegin, network.ready);
+    return sandbox
       .run(process.command, process.profile, {
         signal,
         onOutput: output.take,
@@ -65,11 +74,28 @@ export async function beginCommand(
         // Without it a sandbox that waits already can take the command.
         ...(bound === undefined ? {} : { bound }),
         ...(process.session === undefined ? {} : { kept: 'none' as const }),
-        ...(mayBegin === undefined ? {} : { mayBegin }),
+        ...(held === undefined ? {} : { mayBegin: held }),
       })
       .finally(endNetwork);
+  };
+  const heard = async (how: ReturnType<typeof endOf>) => {
     feed?.stop();
-    await output.end(endOf(result));
+    await output.end(how);
+  };
+  const run = async (): Promise<ToolResult> => {
+    let network = opened;
+    let result = await runIn(network);
+    // The proxy died on the way, and nothing has begun: it is started anew, and waited for.
+    if (result.kind === 'refused' && (await isLost(network))) {
+      const anew = await openCallNetwork(process.network, calling, deps);
+      if (anew.kind === 'refused') {
+        await heard('whole');
+        return anew;
+      }
+      network = anew;
+      result = await runIn(network);
+    }
+    await heard(endOf(result));
     const told = toolResultOf({
       result,
       isTimeOver: timeIsOver(signal),
@@ -82,6 +108,25 @@ export async function beginCommand(
   // Heard of by whoever takes it, which may be later.
   result.catch(() => undefined);
   return { kind: 'begun', result };
+}
+
+function bothOf(...both: readonly (Promise<void> | undefined)[]): Promise<void> | undefined {
+  const asked = both.filter((each) => each !== undefined);
+  if (asked.length === 0) return undefined;
+  const all = Promise.all(asked).then(() => undefined);
+  // Heard of by whoever waits for it.
+  all.catch(() => undefined);
+  return all;
+}
+
+/** Whether what it begins with is not to be had. */
+async function isLost({ ready }: CallNetwork): Promise<boolean> {
+  return (
+    (await ready?.then(
+      () => false,
+      () => true,
+    )) ?? false
+  );
 }
 
 /** A command that waits in its box while its intent is being recorded. */

@@ -102,6 +102,20 @@ test('a run is undone newest first, once, and exactly its files are opened', asy
   expect((await kept.changesOf('R1')).map(({ callId }) => callId)).toEqual(['three']);
 });
 
+test('an undo that waits for a worker keeps nobody from changing files: they may have the one it waits for', async () => {
+  const kept = createKeptChanges({ directory });
+  await kept.record(recorded('R1', 'C1', change('x', 'a', 'b')));
+  const free = Promise.withResolvers<void>();
+  const { seen, fileTools } = undoer();
+  const waiting: UndoRequest['fileTools'] = { undo: (...asked) => free.promise.then(() => fileTools.undo(...asked)) };
+  const undone = [1, 2].map(() => kept.undo({ runId: 'R1', fileTools: waiting }));
+  await kept.blobsOf('R2').keep(blob('old'));
+  await kept.record(recorded('R2', 'C2', change('y', 'old', 'new')));
+  free.resolve();
+  expect((await Promise.all(undone)).map(({ calls }) => calls.length)).toEqual([1, 0]);
+  expect(seen).toEqual(['x (x)']);
+});
+
 test('it stops at what cannot be undone: what is older would be put under it', async () => {
   const kept = createKeptChanges({ directory });
   for (const path of ['one', 'two', 'three']) await kept.record(recorded('R1', path, change(path, 'a', 'b')));

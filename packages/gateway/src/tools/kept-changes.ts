@@ -66,13 +66,10 @@ export function createKeptChanges({ directory, bytesOfRun = BYTES_OF_RUN }: Kept
   const usedBy = new Map<string, number>();
   /** Kept for changes that are not written down yet. */
   const unrecorded = new Set<string>();
-  let turn: Promise<unknown> = Promise.resolve();
   // One after the other: the next number is the last one and one more.
-  const inTurn = <Made>(act: () => Promise<Made>): Promise<Made> => {
-    const mine = turn.then(act);
-    turn = mine.catch(() => {});
-    return mine;
-  };
+  const inTurn = createQueue();
+  // SECURITY: T-39 — apart: an undo waits for a worker, and whoever has one waits until something is kept.
+  const undoing = createQueue();
   const listOf = (runId: string) => readList(join(runs, safeName(runId)));
   const reserve = async (runId: string, bytes: number) => {
     const used = usedBy.get(runId) ?? keptBytes(await listOf(runId));
@@ -102,17 +99,30 @@ export function createKeptChanges({ directory, bytesOfRun = BYTES_OF_RUN }: Kept
         for (const sha256 of digestsOf([change])) unrecorded.delete(sha256);
       }),
     changesOf: async (runId) => (await listOf(runId)).map(({ change }) => change),
-    undo: (request) => inTurn(async () => undo(await listOf(request.runId), request, blobs)),
+    undo: (request) => undoing(async () => undo(await listOf(request.runId), request, blobs)),
     forget: (runId) =>
-      inTurn(async () => {
-        const own = safeName(runId);
-        const gone = digestsOf((await readList(join(runs, own), 'all')).map(({ change }) => change));
-        await rm(join(runs, own), { recursive: true, force: true });
-        usedBy.delete(runId);
-        const others = await Promise.all((await namesIn(runs)).map((name) => readList(join(runs, name), 'all')));
-        const needed = digestsOf(others.flat().map(({ change }) => change));
-        for (const sha256 of gone) if (!needed.has(sha256) && !unrecorded.has(sha256)) await blobs.remove(sha256);
-      }),
+      undoing(() =>
+        inTurn(async () => {
+          const own = safeName(runId);
+          const gone = digestsOf((await readList(join(runs, own), 'all')).map(({ change }) => change));
+          await rm(join(runs, own), { recursive: true, force: true });
+          usedBy.delete(runId);
+          const others = await Promise.all((await namesIn(runs)).map((name) => readList(join(runs, name), 'all')));
+          const needed = digestsOf(others.flat().map(({ change }) => change));
+          for (const sha256 of gone) if (!needed.has(sha256) && !unrecorded.has(sha256)) await blobs.remove(sha256);
+        }),
+      ),
+  };
+}
+
+type Queue = <Made>(act: () => Promise<Made>) => Promise<Made>;
+
+function createQueue(): Queue {
+  let last: Promise<unknown> = Promise.resolve();
+  return (act) => {
+    const mine = last.then(act);
+    last = mine.catch(() => {});
+    return mine;
   };
 }
 
@@ -156,12 +166,14 @@ function safeName(runId: string): string {
 
 async function readList(own: string, which: 'open' | 'all' = 'open'): Promise<readonly Listed[]> {
   const names = (await namesIn(own)).filter((name) => NAME.test(which === 'all' ? withoutMark(name) : name)).toSorted();
-  return Promise.all(
-    names.map(async (name) => {
-      const file = join(own, name);
-      return { file, change: asChange(parseJson(await readFile(file), { maxLength: 64 * 1024 * 1024 })) };
-    }),
-  );
+  const listed = names.map(async (name): Promise<readonly Listed[]> => {
+    const file = join(own, name);
+    const text = await readFile(file).catch(absent);
+    // Undone since its name was read.
+    if (text === undefined) return [];
+    return [{ file, change: asChange(parseJson(text, { maxLength: 64 * 1024 * 1024 })) }];
+  });
+  return (await Promise.all(listed)).flat();
 }
 
 async function namesIn(own: string): Promise<readonly string[]> {

@@ -57,7 +57,7 @@ describe('every other end has its kind and code', () => {
   test.each([
     [
       { kind: 'signalled', signal: 'SIGSEGV', ...RAN },
-      { kind: 'failed', code: 'tool.signalled', signal: 'SIGSEGV' },
+      { kind: 'failed', code: 'tool.signalled', signal: 'SIGSEGV', message: 'It was ended by SIGSEGV.' },
     ],
     [
       { kind: 'timed_out', limit: 'wall', ...RAN },
@@ -90,6 +90,48 @@ describe('every other end has its kind and code', () => {
 
 test('ended because its time was over is not cancelled', () => {
   expect(as({ kind: 'cancelled', ...RAN }, true)).toMatchObject({ kind: 'timed_out', code: 'tool.timed_out' });
+});
+
+describe('a fix is one that the caller or the operator can follow, and no field of a profile that neither has', () => {
+  const ended = (stderr: string): RunResult => ({
+    kind: 'completed',
+    exitCode: 1,
+    ...RAN,
+    output: { stdout: Buffer.from(''), stderr: Buffer.from(stderr) },
+  });
+
+  test.each([
+    ['cpu', 'process_runner.cpu_ms'],
+    ['memory', 'process_runner.memory_bytes'],
+    ['processes', 'process_runner.processes'],
+    ['output', 'process_runner.output_bytes'],
+    ['file_size', 'process_runner.file_bytes'],
+    ['disk', 'process_runner.tmpfs_bytes'],
+  ] as const)('of too much %s', (quota, setting) => {
+    const fix = `Use less, or have the operator raise ${setting} in palyra.toml.`;
+    expect(as({ kind: 'quota_exceeded', quota, ...RAN })).toMatchObject({ fix });
+  });
+
+  test('of too little time, whoever ended it', () => {
+    const fix = expect.stringMatching(/--timeout.* process_runner\.wall_ms and tool_calls\.execution_timeout_ms /);
+    expect(as({ kind: 'timed_out', limit: 'wall', ...RAN })).toMatchObject({ fix });
+    expect(as({ kind: 'cancelled', ...RAN }, true)).toMatchObject({ fix });
+    expect(as({ kind: 'cancelled', ...RAN })).not.toHaveProperty('fix');
+    expect(as({ kind: 'timed_out', limit: 'idle', ...RAN })).toMatchObject({
+      fix: expect.stringContaining('process_runner.idle_ms'),
+    });
+  });
+
+  test.each([
+    ['unix_sockets', 'Error: listen EAFNOSUPPORT: address family not supported /tmp/tsx-1000/2.pipe'],
+    ['protected_path', "mv: cannot move '.git' to 'g': Device or resource busy"],
+    ['read_only', "touch: cannot touch '/etc/x': Read-only file system"],
+    ['hidden_home', 'cat: /home/palyra/.ssh/id_ed25519: No such file or directory'],
+    ['limit', 'Error: EMFILE: too many open files, open'],
+  ])('of %s: %s', (kind, said) => {
+    const fix = expect.not.stringMatching(/profile|limits\.|lifted/);
+    expect(as(ended(said))).toMatchObject({ output: { hints: [{ kind, fix }] } });
+  });
 });
 
 test('what never ran is a refusal, with nothing of an execution', () => {

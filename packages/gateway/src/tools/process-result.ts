@@ -2,6 +2,7 @@ import type { JsonValue } from '@palyra/primitives';
 import { type Hint, hintsFor, type ProtectedChange, type Ran, type ResourceUse, type RunResult } from '@palyra/sandbox';
 import type { Executed, ExecutionFacts, ToolResult } from '../catalog/tool.ts';
 import { attestedUse, type NetworkUse, toldUse } from '../connections/network-use.ts';
+import { withCallersFixes } from './callers-fixes.ts';
 import { enforcementOf, measuredSandbox } from './measured-sandbox.ts';
 import { withNetworkHint } from './network-hint.ts';
 import { TOOL_OUTCOMES, type ToolOutcomeCode } from './tool-outcomes.ts';
@@ -21,13 +22,19 @@ export function toolResultOf({ result, isTimeOver, redact, network }: ResultQues
     const { code, message, fix } = result;
     return { kind: 'refused', code, message, fix };
   }
-  const hints = isFine(result) ? [] : withNetworkHint(hintsFor(result), network);
+  const hints = isFine(result) ? [] : withNetworkHint(withCallersFixes(hintsFor(asEnded(result, isTimeOver))), network);
   const executed = executedOf(result, { redact, network, hints });
   switch (result.kind) {
     case 'completed':
       return { kind: 'completed', exitCode: result.exitCode, ...executed };
     case 'signalled':
-      return { kind: 'failed', signal: result.signal, ...ended('tool.signalled', hints), ...executed };
+      return {
+        kind: 'failed',
+        signal: result.signal,
+        ...ended('tool.signalled', hints),
+        message: `It was ended by ${result.signal}.`,
+        ...executed,
+      };
     case 'timed_out':
       return {
         kind: 'timed_out',
@@ -43,6 +50,11 @@ export function toolResultOf({ result, isTimeOver, redact, network }: ResultQues
     case 'lost':
       return { kind: 'unknown_outcome', ...ended('tool.lost', hints), ...executed };
   }
+}
+
+/** Of what was cancelled because its call was over, the time is what it ran into. */
+function asEnded(result: Extract<RunResult, Ran>, isTimeOver: boolean): RunResult {
+  return result.kind === 'cancelled' && isTimeOver ? { ...result, kind: 'timed_out', limit: 'wall' } : result;
 }
 
 /** Whether all that it had to say was heard. */

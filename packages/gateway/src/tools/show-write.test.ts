@@ -39,6 +39,17 @@ test('what is not shown is said to be missing', () => {
   );
 });
 
+test.each([
+  [true, 'It is made a program.\n'],
+  [false, 'It is made no program.\n'],
+])('what is not shown of a secret file does not hide whether it becomes a program: %s', (executable, said) => {
+  const input = { path: '.env', content: 'b\n', executable };
+  const action = showWrite({ input, path: '.env', inspected: { changes: null, present: null } });
+  expect(action.kind === 'diff' && action.diff).toBe(
+    `diff --git a/.env b/.env\n${said}What is there now, if anything, is not shown.\n--- a/.env\n+++ b/.env\n@@ -0,0 +1,1 @@\n+b\n`,
+  );
+});
+
 test('a change that is none says so', () => {
   expect(shown('a\n', { changes: { files: [], directories: [] }, present: null })).toBe(
     `${HEAD}It holds just that already.\n`,

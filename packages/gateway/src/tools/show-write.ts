@@ -17,7 +17,7 @@ export function showWrite(write: ShownWrite): ToolPlan['shown'] {
   const text = (input.encoding ?? 'utf8') === 'utf8' ? input.content : undefined;
   const parts = [
     `diff --git ${headerName(`a/${path}`)} ${headerName(`b/${path}`)}\n`,
-    ...(change === undefined ? [] : modesOf(change.before, change.after)),
+    ...(change === undefined ? madeProgram(write) : modesOf(change.before, change.after)),
     ...bodyOf(write, text, change?.before),
   ];
   return { kind: 'diff', paths: [path], diff: parts.join('') };
@@ -29,6 +29,12 @@ function modesOf(before: FileState, after: FileState): readonly string[] {
   if (before.kind === 'absent') return [`new file mode ${modeOf(after.mode)}\n`];
   if (before.mode === after.mode) return [];
   return [`old mode ${modeOf(before.mode)}\n`, `new mode ${modeOf(after.mode)}\n`];
+}
+
+/** SECURITY: T-15 — nor does it need to be known what is there to say what becomes of it. */
+function madeProgram({ input, inspected }: ShownWrite): readonly string[] {
+  if (inspected.changes !== null || input.executable === undefined) return [];
+  return [input.executable ? 'It is made a program.\n' : 'It is made no program.\n'];
 }
 
 function modeOf(mode: number): string {

@@ -44,6 +44,19 @@ describe('a hunk', () => {
     expect(apply('x\nsame\ny\nsame\n', `${HEAD}@@ -3 +3 @@\n-same\n+new\n`, 5)).toMatchObject({ kind: 'mismatch' });
   });
 
+  test('nor one that also fits far away, however often', () => {
+    const far = 'same\n'.repeat(9);
+    const near = 'x\n'.repeat(20);
+    const patch = `${HEAD}@@ -31 +31 @@\n-same\n+new\n`;
+    const before = `${far}${near}same\ny\nsame\n`;
+    expect(apply(before, patch, 1)).toMatchObject({ kind: 'mismatch' });
+    // Where it fits near just once it is moved there, and what fits far away does not matter.
+    expect(apply(`${far}same\nsame\n${near}same\n`, `${HEAD}@@ -31 +31 @@\n-same\n+new\n`, 3)).toEqual({
+      kind: 'applied',
+      text: `${far}same\nsame\n${near}new\n`,
+    });
+  });
+
   test('that ends otherwise than the file does not fit', () => {
     const reason = expect.stringContaining('line end');
     expect(apply('a', `${HEAD}@@ -1 +1 @@\n-a\n+b\n`)).toMatchObject({ kind: 'mismatch', reason });

@@ -55,10 +55,11 @@ function place(lines: readonly string[], old: readonly string[], { asked, from, 
     if (asked < from || old.length === 0) return { kind: 'nowhere', line: asked + 1, reason };
   } else if (fits(lines, old, asked)) return { kind: 'at', at: asked };
 
-  const elsewhere = old.length === 0 ? [] : placesOf(lines, old, from);
-  const near = elsewhere.filter((at) => Math.abs(at - asked) <= maxOffset);
+  // By itself: where it fits far away, however often, must not hide a second place near.
+  const near = placesOf(lines, old, { from: Math.max(from, asked - maxOffset), to: asked + maxOffset, most: 2 });
   const [only] = near;
   if (near.length === 1 && only !== undefined) return { kind: 'at', at: only };
+  const elsewhere = placesOf(lines, old, { from, to: lines.length, most: 10 });
   return { kind: 'nowhere', ...firstDifference(lines, old, asked, elsewhere) };
 }
 
@@ -66,9 +67,16 @@ function fits(lines: readonly string[], old: readonly string[], at: number): boo
   return old.every((text, index) => lines[at + index] === text);
 }
 
-function placesOf(lines: readonly string[], old: readonly string[], from: number): readonly number[] {
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+  readonly most: number;
+}
+
+function placesOf(lines: readonly string[], old: readonly string[], { from, to, most }: Stretch): readonly number[] {
   const places: number[] = [];
-  for (let at = from; at + old.length <= lines.length && places.length < 10; at += 1) {
+  const last = old.length === 0 ? -1 : Math.min(to, lines.length - old.length);
+  for (let at = from; at <= last && places.length < most; at += 1) {
     if (fits(lines, old, at)) places.push(at);
   }
   return places;

@@ -89,3 +89,18 @@ describe('what is malformed is named by its line', () => {
     });
   });
 });
+
+// SECURITY: T-39 — looked at whole at each blank, such a line takes minutes of a worker, and seconds of palyrad's own thread.
+test.each(['a ', "'a ", '"a" ', '"\\" ', 'b/x ', 'x\r '])('a megabyte of %j is read once', (word) => {
+  const line = `diff --git ${word.repeat(1_000_000 / word.length)}`;
+  expect(problemOf(`${line}\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n`)).toMatchObject({
+    message: expect.stringContaining('more than one file'),
+  });
+});
+
+test('names that are full of blanks are parted where one ends', () => {
+  const name = `${'a b '.repeat(60)}/${' c'.repeat(100)}`;
+  const modes = 'old mode 100644\nnew mode 100755\n';
+  const patch = `diff --git a/${name} b/${name}\n${modes}diff --git "a/${name} 2" "b/${name} 2"\n${modes}`;
+  expect(named(patch).map(({ from }) => from)).toEqual([name, `${name} 2`]);
+});

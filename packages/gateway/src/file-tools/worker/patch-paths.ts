@@ -51,10 +51,28 @@ export function namesOnly(written: string, { from, to }: Sides): boolean {
   const names = written.replace(OPTIONS, '');
   // hg names it once.
   if (from !== undefined && from === to && isSide(names, to, from)) return true;
+  const mayPart = partsOf(names, from ?? to ?? '');
   for (let at = names.indexOf(' '); at >= 0; at = names.indexOf(' ', at + 1)) {
-    if (isSide(names.slice(0, at), from, to) && isSide(names.slice(at + 1), to, from)) return true;
+    if (mayPart(at) && isSide(names.slice(0, at), from, to) && isSide(names.slice(at + 1), to, from)) return true;
   }
   return false;
+}
+
+/** Of the directory that may stand before a name: as long as any is. */
+const LONGEST_MARK = 256;
+
+/**
+ * SECURITY: T-39 — of names full of blanks each may part them, and each would be looked at whole: only there where the first
+ * one ends if it is quoted, or is about as long as it has to be.
+ */
+function partsOf(names: string, path: string): (at: number) => boolean {
+  const quoted = /^(?:"(?:[^"\\]|\\.)*"|'[^']*')/.exec(names)?.[0].length;
+  const least = Buffer.byteLength(path);
+  return (at) => {
+    const to = names[at - 1] === '\r' ? at - 1 : at;
+    if (to === quoted || (to === NOTHING.length && names.startsWith(NOTHING))) return true;
+    return to >= least && to <= least + LONGEST_MARK;
+  };
 }
 
 /** Of a file that is made or deleted git names both sides alike. */

@@ -75,8 +75,14 @@ export function look(
   if (file === 'unfit') return { kind: 'other', file: undefined };
   // A link on the way leads to another file than the one that was changed.
   if (place.path !== change.path) return { kind: 'other', file };
-  if (isState(change.after, file)) return { kind: 'after', file };
-  return { kind: isState(change.before, file) ? 'before' : 'other', file };
+  const is = changesMode(change) ? isStateWithMode : isState;
+  if (is(change.after, file)) return { kind: 'after', file };
+  return { kind: is(change.before, file) ? 'before' : 'other', file };
+}
+
+/** SECURITY: T-32 — and nothing else: what the file holds does not say whether it was done. */
+function changesMode({ before, after }: FileChange): boolean {
+  return before.kind === 'file' && after.kind === 'file' && before.sha256 === after.sha256;
 }
 
 /** A directory, link or huge file took its place. */
@@ -90,6 +96,10 @@ function tryCurrent(read: ReadCurrent, place: Place): ReturnType<ReadCurrent> | 
 
 function isState(state: FileState, file: ReturnType<ReadCurrent>): boolean {
   return state.kind === 'absent' ? file === undefined : file?.sha256 === state.sha256;
+}
+
+function isStateWithMode(state: FileState, file: ReturnType<ReadCurrent>): boolean {
+  return isState(state, file) && state.kind === 'file' && state.mode === file?.mode;
 }
 
 function contentOf({ path, before }: FileChange, blobs: Blobs): PlannedChange['after'] {
