@@ -239,6 +239,26 @@ describe('with palyrad', () => {
     await expectGone('6003.1');
   });
 
+  test('nobody reads what is there already: the same', async () => {
+    // As of a program that Node runs: a pair of sockets, closed while it is full, and who writes into it waits.
+    const pair = `
+import array, fcntl, socket, subprocess, sys, termios, time
+ours, theirs = socket.socketpair()
+hook = subprocess.Popen(sys.argv[1:], stdout=theirs)
+theirs.close()
+unread, same = array.array('i', [0]), 0
+while same < 10:
+  before = unread[0]
+  fcntl.ioctl(ours, termios.FIONREAD, unread)
+  same = same + 1 if unread[0] == before > 0 else 0
+  time.sleep(0.02)
+ours.close()
+sys.exit(hook.wait())`;
+    const command = await decided('sleep 6003.2 & while :; do echo more; done');
+    expect(await run(['/usr/bin/python3', '-c', pair, ...command])).toMatchObject({ code: 249 });
+    await expectGone('6003.2');
+  });
+
   test('there is no room for it: the command ends, and nobody takes that for an end of its own', async () => {
     const command = await decided('sleep 6004.1 & while :; do echo more; done');
     const said = await run(['/bin/sh', '-c', 'exec "$0" "$@" >/dev/full', ...command]);

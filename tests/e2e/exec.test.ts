@@ -45,6 +45,14 @@ describe('palyra exec', () => {
     expect(await ended).toMatchObject({ exit: 5, out: 'ready\ncaught\n' });
   });
 
+  test('ends what it runs when nobody reads its output any more, as a closed pipe does', async () => {
+    const { child, ended } = here.start(['exec', '--', 'sh', '-c', 'for i in $(seq 99); do echo more; sleep .1; done']);
+    await new Promise((resolve) => child.stdout?.once('data', resolve));
+    child.stdout?.destroy();
+    expect(await ended).toMatchObject({ exit: 141, err: '' });
+    expect((await here.palyra(['log'])).out).toMatch(/cancelled +\d+ m?s +palyra\.process\.run +sh -c 'for i in/);
+  });
+
   test('runs where it was called, and sees nothing else', async () => {
     const { out } = await here.palyra(['exec', '--', 'sh', '-c', 'pwd; ls -A; ls ../.palyra 2>&1 | head -1']);
     const [place, ...rest] = out.trimEnd().split('\n');
@@ -138,6 +146,17 @@ describe('in a terminal', () => {
     expect(out).toContain('24 80');
     expect(out).toContain('yes');
     expect(out).toMatch(/palyra · in the box · .* · no connections · receipt [0-9A-Z]{6}/);
+  });
+
+  test('its receipt stands on a line of its own', async () => {
+    const { out } = await here.inTerminal(['exec', '--', 'printf', 'no end']);
+    expect(out).toMatch(/no end\r?\n\S*palyra · /);
+  });
+
+  test('who fails there by the box is told what was in the way', async () => {
+    const { out, exit } = await here.inTerminal(['exec', '--', 'sh', '-c', 'touch /usr/bin/mine']);
+    expect(exit).toBe(1);
+    expect(out).toMatch(/hint:.* Write into the workspace/);
   });
 });
 

@@ -79,7 +79,7 @@ export interface CommandContext {
   readonly asJson: boolean;
   /** How wide the screen is; undefined where nobody looks at one. */
   columns(): number | undefined;
-  /** The streams themselves, for the few commands that pass on what another program writes as it comes. */
+  /** The streams themselves, without a line of progress, for the few commands that pass on what another program writes. */
   openOutput(): ProgramOutput;
   /** From here on signals go to the listener and end nothing, until it is released. */
   takeSignals(listener: (name: ForwardedSignal) => void): { release(): void };

@@ -6,7 +6,7 @@ import { runCli } from './run-cli.ts';
 
 interface Run {
   readonly argv: readonly string[];
-  readonly run?: () => Promise<CommandResult>;
+  readonly run?: CommandDefinition['run'];
   readonly variables?: Record<string, string>;
   readonly stdout?: Writable;
   readonly signal?: AbortSignal;
@@ -69,6 +69,16 @@ test('colour is for terminals, and not for those who ask for none', async () => 
       err: 'warning: Mind this.\n',
     });
   }
+});
+
+test('what another program writes takes the place of progress, and does not stand behind it', async () => {
+  const run: CommandDefinition['run'] = async (_input, { terminal, openOutput }) => {
+    terminal?.progress('Starting ...');
+    openOutput().stderr.write('theirs\n');
+    return { json: null, render: () => '' };
+  };
+  const cleared = '\r\u001B[K';
+  expect((await cli({ argv: ['act', 'now'], run, isTTY: true })).err).toBe(`${cleared}Starting ...${cleared}theirs\n`);
 });
 
 test('an error is told on standard error in both forms', async () => {

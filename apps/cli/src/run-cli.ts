@@ -82,7 +82,10 @@ async function runCommand(
       home,
       terminal: terminal?.terminal,
       asJson: wantsJson(cli.argv),
-      openOutput: () => cli,
+      openOutput() {
+        terminal?.clear();
+        return cli;
+      },
       columns: () => (cli.stdout.isTTY === true ? cli.stdout.columns : undefined),
       takeSignals: cli.takeSignals ?? (() => ({ release: () => undefined })),
     });
@@ -108,7 +111,10 @@ interface PrintContext {
 
 async function print(output: Output, { cli, asJson }: PrintContext): Promise<void> {
   if (output.stream !== undefined) return printStream(output.stream, cli);
-  if (asJson) return writeOutput(cli.stdout, renderJson(output.json));
+  if (asJson) {
+    await writeOutput(cli.stdout, renderJson(output.json));
+    return;
+  }
   const paint = paintFor(cli.stderr, cli);
   const warnings = (output.warnings ?? []).map((sentence) => renderWarning(sentence, paint));
   const raw = cli.stdout.isTTY === true ? undefined : output.bytes;

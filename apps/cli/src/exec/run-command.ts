@@ -5,6 +5,7 @@ import type { CommandContext, CommandResult } from '../command.ts';
 import { choosePaint } from '../render/paint.ts';
 import { writeOutput } from '../write-output.ts';
 import { type AttachOptions, attachInput } from './attached-input.ts';
+import { hintLine } from './hint-line.ts';
 import { receiptLine } from './receipt-line.ts';
 
 export interface CommandToRun extends AttachOptions {
@@ -19,6 +20,9 @@ export interface CommandToRun extends AttachOptions {
 }
 
 const TOOL = 'palyra.process.run';
+const LINE_END = 0x0a;
+/** As shells count it: 128 + SIGPIPE. */
+const UNREAD_EXIT = 141;
 
 /** One command through the whole pipeline, as if it had been started here. */
 export async function runCommand(run: Run, command: CommandToRun, context: CommandContext): Promise<CommandResult> {
@@ -26,6 +30,8 @@ export async function runCommand(run: Run, command: CommandToRun, context: Comma
   const began = performance.now();
   const cancelled = new AbortController();
   let isRunning = false;
+  let isUnread = false;
+  let isMidLine = false;
   // Before it runs there is nothing to signal: whoever wants to stop then does not want it to begin.
   const attachment = attachInput(context, {
     ...command,
@@ -38,17 +44,26 @@ export async function runCommand(run: Run, command: CommandToRun, context: Comma
       input: attachment.input,
       signal: cancelled.signal,
       async onOutput({ stream, data }) {
-        if (!context.asJson) await writeOutput(stream === 'stdout' ? stdout : stderr, data);
+        if (context.asJson) return;
+        const target = stream === 'stdout' ? stdout : stderr;
+        if (target.isTTY === true) isMidLine = data.at(-1) !== LINE_END;
+        if ((await writeOutput(target, data)) === 'written') return;
+        // As a closed pipe would have ended it, had it been started here.
+        isUnread = true;
+        cancelled.abort();
       },
       onEvent(event) {
         if (event.kind === 'execution_started') isRunning = true;
         if (event.kind === 'approval_requested') context.terminal?.show(waitingFor(event.approval_id));
       },
     });
+    if (isUnread && result.outcome.kind === 'cancelled') {
+      return { json: result, render: () => '', exitCode: { program: UNREAD_EXIT } };
+    }
     return {
       json: result,
       render: () => '',
-      trailer: trailerOf(result, context, performance.now() - began),
+      trailer: `${isMidLine && stderr.isTTY === true ? '\n' : ''}${trailerOf(result, context, performance.now() - began)}`,
       exitCode: { program: exitOfOutcome(result) },
     };
   } finally {
@@ -80,10 +95,10 @@ function waitingFor(approvalId: string): string {
   return `palyra: a human is being asked. To answer: palyra approve ${approvalId.slice(-SHOWN_OF_ID)}`;
 }
 
-/** On standard error: why nothing ran, for everybody; the receipt, for a person. */
+/** On standard error: why nothing ran, for everybody; what may have been in its way, and the receipt, for a person. */
 export function trailerOf(result: ToolCallResult, context: CommandContext, tookMs: number): string {
   const { stderr } = context.openOutput();
   const paint = choosePaint({ isTerminal: stderr.isTTY === true, variables: context.variables });
   const why = whyWords(result, paint);
-  return stderr.isTTY === true ? `${why}${receiptLine(result, tookMs, paint)}` : why;
+  return stderr.isTTY === true ? `${why}${hintLine(result, paint)}${receiptLine(result, tookMs, paint)}` : why;
 }
