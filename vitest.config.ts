@@ -23,6 +23,8 @@ function project({ name, include, exclude = [], timeoutMs, globalSetup, setupFil
       execArgv: ['--conditions=palyra-source'],
       testTimeout: timeoutMs * patience,
       hookTimeout: timeoutMs * patience,
+      // What is waited for comes when it comes; a second, as vitest has it, is a guess at how busy the machine is.
+      expect: { poll: { timeout: timeoutMs / 2 } },
       setupFiles: [...setupFiles],
       ...(globalSetup === undefined ? {} : { globalSetup: [...globalSetup] }),
       // A forgotten `.only` would hide the others.

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Decider } from '@palyra/approvals';
 import { homeLayout, parseConfig } from '@palyra/config';
 import { composeDaemon, type Daemon } from '@palyra/daemon';
-import { type Caller, DEFAULT_TOOL_CALL_CONFIG, type Run } from '@palyra/gateway';
+import { type Caller, createFileTools, DEFAULT_TOOL_CALL_CONFIG, type Run } from '@palyra/gateway';
 import { parseActor } from '@palyra/journal';
 import { createIdSource } from '@palyra/primitives';
 import { createSandbox, type Sandbox } from '@palyra/sandbox';
@@ -35,6 +35,9 @@ interface Opened {
 
 /** More than any measurement makes. */
 const MANY_CALLS = 100_000_000;
+
+/** Its name is enough for a question. */
+const SECRET_FILE = '.env';
 
 /** About as long as the daemon of a row rests that has its sandboxes made off the clock: what rested is slower. */
 const REST_MS = 20;
@@ -72,6 +75,7 @@ export default defineBenchmark<Context>({
     warmedAlone('tier-c-pooled-alone', 'C'),
     warmedBetweenAppends('tier-c-pooled-appends', 'C'),
     granted('grant'),
+    readAlone('grant-alone'),
   ],
 });
 
@@ -200,11 +204,11 @@ function afterWarming(sandbox: Pick<Sandbox, 'warmed'>, run: () => Promise<void>
 
 /** A human said yes for the session; each call is covered by that. */
 function granted(name: string): Contender<Context> {
-  const input = JSON.stringify({ path: '.env' });
+  const input = JSON.stringify({ path: SECRET_FILE });
   return {
     name,
     async prepare({ warm: { daemon, run, ada }, workspace }) {
-      await writeFile(join(workspace, '.env'), 'PORT=8080\n', { mode: 0o644 });
+      await writeFile(join(workspace, SECRET_FILE), 'PORT=8080\n', { mode: 0o644 });
       const read = () => run.call({ tool: 'palyra.fs.read', input });
       const first = read();
       for (let isAnswered = false; !isAnswered; ) {
@@ -223,6 +227,32 @@ function granted(name: string): Contender<Context> {
         async operation() {
           const { outcome, approval } = await read();
           if (outcome.kind !== 'completed' || approval?.scope !== 'session') throw new Error(JSON.stringify(outcome));
+        },
+      };
+    },
+  };
+}
+
+/** The file worker that reads for `grant`, without a call around it. */
+function readAlone(name: string): Contender<Context> {
+  return {
+    name,
+    async prepare({ workspace }) {
+      const { sandbox } = await openAlone('C', workspace, {});
+      const files = createFileTools({ sandbox, profileFor: (root) => profileOf('C', root) });
+      const blobs = { keep: async () => undefined, fetch: async () => undefined };
+      return {
+        async operation() {
+          const read = await files.run(
+            'palyra.fs.read',
+            { path: SECRET_FILE },
+            { workspace, blobs, allowProtected: true },
+          );
+          if (read.kind !== 'completed') throw new Error(JSON.stringify(read));
+        },
+        async close() {
+          await files.close();
+          await sandbox.close();
         },
       };
     },

@@ -1,4 +1,4 @@
-import { parseConfig } from '@palyra/config';
+import { findSetting, parseConfig } from '@palyra/config';
 import { DEFAULT_TOOL_CALL_CONFIG } from '@palyra/gateway';
 import { DEFAULT_LIMITS } from '@palyra/sandbox';
 import { afterEach, expect, test } from 'vitest';
@@ -83,6 +83,8 @@ test('palyra.toml holds commands to limits, and the record names them', async ()
   const { call, snapshot } = await begin('[process_runner]\noutput_bytes = 1000\nprocesses = 64\n');
   const { outcome } = await call('palyra.process.run', { argv: ['head', '-c', '5000', '/dev/zero'] });
   expect(outcome).toMatchObject({ kind: 'quota_exceeded' });
+  const named = /process_runner\.\w+/.exec(outcome.fix ?? '')?.[0] ?? '';
+  expect(findSetting(named)).toMatchObject({ key: 'process_runner.output_bytes' });
   expect(await snapshot()).toMatchObject({ process_runner: { limits: { output_bytes: 1000, processes: 64 } } });
 });
 

@@ -10,7 +10,7 @@ export interface Closing {
 export function closeWithCount({ tally, failedChecks }: Closing): void {
   const { failures, skipped, line } = judge(tally);
   for (const { suite, files, passed, failed } of tally) {
-    console.log(`suite  ${suite.padEnd(13)} ${files} files, ${passed} passed, ${failed} failed`);
+    console.log(`suite  ${suite.padEnd(13)} ${files} files, ${passed} passed, ${failed.length} failed`);
   }
   for (const each of skipped) console.log(`skipped  ${each}`);
   const problems = [...failedChecks.map((check) => `check ${check} failed`), ...failures];

@@ -73,12 +73,15 @@ interface Finished {
 function complete({ tally, present, only, exitCode }: Finished): Tally {
   const whole = present.map((suite): SuiteTally => {
     const found = tally.find((each) => each.suite === suite.name);
-    const nothing = { suite: suite.name, passed: 0, failed: 0, skipped: [], faults: [] };
+    const nothing = { suite: suite.name, passed: 0, failed: [], skipped: [], faults: [] };
     return { ...nothing, ...found, files: filesOf(suite, only).length };
   });
   const strays = tally.filter(({ suite }) => !present.some(({ name }) => name === suite));
   const all = [...whole, ...strays];
-  const isExplained = all.some(({ failed, faults }) => failed + faults.length > 0);
+  const isExplained = all.some(({ failed, faults }) => failed.length + faults.length > 0);
   if (exitCode === 0 || isExplained) return all;
-  return [...all, { suite: 'vitest', files: 0, passed: 0, failed: 0, skipped: [], faults: [`ended with ${exitCode}`] }];
+  return [
+    ...all,
+    { suite: 'vitest', files: 0, passed: 0, failed: [], skipped: [], faults: [`ended with ${exitCode}`] },
+  ];
 }

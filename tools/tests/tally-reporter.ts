@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
+import { stripVTControlCharacters } from 'node:util';
 import type { Reporter, TestCase, TestModule } from 'vitest/node';
-import type { SuiteTally } from './tally.ts';
+import type { FailedTest, SkippedTest, SuiteTally } from './tally.ts';
 
 /** The environment variable that says where the report goes. Tests inherit it, so it is not one of Palyra's. */
 export const TALLY_FILE = 'VITEST_TALLY_FILE';
@@ -25,17 +26,27 @@ function tallyOf(suite: string, modules: readonly TestModule[]): SuiteTally {
     suite,
     files: modules.length,
     passed: inState('passed').length,
-    failed: inState('failed').length,
+    failed: inState('failed').map(failedTest),
     // `pending`: collected and never run, because the run ended early.
     skipped: [...inState('skipped'), ...inState('pending')].map(skippedTest),
     faults: modules.flatMap(faultsOf),
   };
 }
 
-function skippedTest(test: TestCase) {
+/** Where the end of the output is all that is kept, it still says which one and why. */
+function failedTest(test: TestCase): FailedTest {
+  const [first] = stripVTControlCharacters(test.result().errors?.[0]?.message ?? 'no reason given').split('\n');
+  return { name: nameOf(test), message: first ?? '' };
+}
+
+function skippedTest(test: TestCase): SkippedTest {
   const result = test.result();
   const note = result.state === 'skipped' ? result.note : 'the run ended before it';
-  return { name: `${test.module.relativeModuleId} > ${test.fullName}`, reason: note ?? 'no reason given' };
+  return { name: nameOf(test), reason: note ?? 'no reason given' };
+}
+
+function nameOf(test: TestCase): string {
+  return `${test.module.relativeModuleId} > ${test.fullName}`;
 }
 
 /** Errors of the file and its hooks, which belong to no test. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { judge, type SuiteTally } from './tally.ts';
 
-const CLEAN: SuiteTally = { suite: 'unit', files: 2, passed: 7, failed: 0, skipped: [], faults: [] };
+const CLEAN: SuiteTally = { suite: 'unit', files: 2, passed: 7, failed: [], skipped: [], faults: [] };
 
 const LINUX_ROOT = { platform: 'linux', isRoot: true };
 
@@ -52,9 +52,14 @@ describe('judge', () => {
     expect(judge([{ ...CLEAN, files: 0, passed: 0 }]).failures).toEqual([]);
   });
 
-  it('counts what went wrong outside the tests as failed', () => {
-    expect(judge([{ ...CLEAN, failed: 2, faults: ['a.test.ts does not load'] }])).toEqual({
-      failures: ['2 tests failed', 'unit: a.test.ts does not load'],
+  it('names each test that failed, and what went wrong outside of them', () => {
+    const failed = ['first', 'second'].map((name) => ({ name: `a.test.ts > ${name}`, message: 'expected 1 to be 2' }));
+    expect(judge([{ ...CLEAN, failed, faults: ['a.test.ts does not load'] }])).toEqual({
+      failures: [
+        'a.test.ts > first: expected 1 to be 2',
+        'a.test.ts > second: expected 1 to be 2',
+        'unit: a.test.ts does not load',
+      ],
       skipped: [],
       line: 'tests: 7 passed, 3 failed, 0 skipped',
     });

@@ -5,10 +5,16 @@ export interface SuiteTally {
   readonly suite: string;
   readonly files: number;
   readonly passed: number;
-  readonly failed: number;
+  readonly failed: readonly FailedTest[];
   readonly skipped: readonly SkippedTest[];
   /** What went wrong outside any test: a file that does not load, an unhandled rejection, a run without a report. */
   readonly faults: readonly string[];
+}
+
+export interface FailedTest {
+  readonly name: string;
+  /** The first line of what it met. */
+  readonly message: string;
 }
 
 export interface SkippedTest {
@@ -44,13 +50,13 @@ export function judge(tally: Tally, host: TestHost = THIS_HOST): Verdict {
   const lawful = allSkipped.filter((test) => isExcused(test, host));
   const faults = tally.flatMap(({ suite, faults: each }) => each.map((fault) => `${suite}: ${fault}`));
   const idle = tally
-    .filter(({ files, passed, failed, faults: each }) => files > 0 && passed + failed + each.length === 0)
+    .filter(({ files, passed, failed, faults: each }) => files > 0 && passed + failed.length + each.length === 0)
     .map(({ suite, files }) => `${suite}: ${files} test files and not one test ran`);
-  const failedTests = sum(tally.map(({ failed }) => failed));
-  const failed = failedTests + faults.length + idle.length + unlawful.length;
+  const failedTests = tally.flatMap(({ failed }) => failed);
+  const failed = failedTests.length + faults.length + idle.length + unlawful.length;
   return {
     failures: [
-      ...(failedTests > 0 ? [`${failedTests} tests failed`] : []),
+      ...failedTests.map(({ name, message }) => `${name}: ${message}`),
       ...faults,
       ...idle,
       ...unlawful.map(({ name, reason }) => `skipped, though nothing in its name excuses it: ${name}: ${reason}`),

@@ -5,6 +5,9 @@ import { expect, test, vi } from 'vitest';
 import { createSubscriptions } from '../subscriptions.ts';
 import { createListener } from './listen.ts';
 
+/** The machine may be busy. */
+const PATIENT = { timeout: 15_000 };
+
 /** As much of `pg`'s client as a listener uses; `silent` stands for a cable that was pulled. */
 class ScriptedClient extends EventEmitter {
   silent = false;
@@ -63,7 +66,10 @@ test('a connection that went silent is replaced, and the gap is told', async () 
   const { clock, clients, heard, listener } = await startListener();
   for (const client of clients) client.silent = true;
   for (let i = 0; i < 4; i += 1) await clock.advance(15_000);
-  await vi.waitFor(() => expect({ connections: clients.length, heard }).toEqual({ connections: 2, heard: ['gap'] }));
+  await vi.waitFor(
+    () => expect({ connections: clients.length, heard }).toEqual({ connections: 2, heard: ['gap'] }),
+    PATIENT,
+  );
   await listener.close();
 });
 

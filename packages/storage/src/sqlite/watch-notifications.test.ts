@@ -9,6 +9,9 @@ import { migrate, NOTIFICATIONS_MIGRATION, SQLITE_TYPES } from './migrate.ts';
 import type { FromThread } from './thread-messages.ts';
 import { watchNotifications } from './watch-notifications.ts';
 
+/** The machine may be busy. */
+const PATIENT = { timeout: 15_000 };
+
 const INSERT = 'insert into palyra_notifications (channel, payload, origin) values (?, ?, ?)';
 
 async function watching({ pollMs }: { pollMs: number }) {
@@ -60,14 +63,11 @@ test('a bell that was removed is hung up again by whoever rings or listens', asy
   const { path, writer, sent, end } = await watching({ pollMs: NEVER_MS });
   const bell = openBell(path);
   await rm(`${path}-bell`);
-  await vi.waitFor(
-    () => {
-      writer.query(INSERT, ['runs', 'theirs', 'other']);
-      bell.ring();
-      expect(sent[0]?.kind).toBe('notified');
-    },
-    { timeout: 5_000 },
-  );
+  await vi.waitFor(() => {
+    writer.query(INSERT, ['runs', 'theirs', 'other']);
+    bell.ring();
+    expect(sent[0]?.kind).toBe('notified');
+  }, PATIENT);
   bell.close();
   await end();
 });
@@ -76,8 +76,9 @@ test('tells what others committed from now on, and not what we did', async () =>
   const { writer, sent, end } = await watching({ pollMs: 20 });
   writer.query(INSERT, ['runs', 'mine', 'me']);
   writer.query(INSERT, ['runs', 'theirs', 'other']);
-  await vi.waitFor(() =>
-    expect(sent).toEqual([{ kind: 'notified', notifications: [{ channel: 'runs', payload: 'theirs' }] }]),
+  await vi.waitFor(
+    () => expect(sent).toEqual([{ kind: 'notified', notifications: [{ channel: 'runs', payload: 'theirs' }] }]),
+    PATIENT,
   );
   await end();
 });
@@ -88,7 +89,7 @@ test('tells a gap when rows were pruned before they were seen', async () => {
   for (let i = 0; i < 5; i += 1) writer.query(INSERT, ['runs', `${i}`, 'other']);
   writer.query('delete from palyra_notifications where seq <= 4', []);
   writer.database.exec('commit');
-  await vi.waitFor(() => expect(sent.at(-1)?.kind).toBe('notified'));
+  await vi.waitFor(() => expect(sent.at(-1)?.kind).toBe('notified'), PATIENT);
   expect(sent[0]).toEqual({ kind: 'gap' });
   await end();
 });
