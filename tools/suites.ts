@@ -12,8 +12,11 @@ export interface Suite {
   readonly setupFiles?: readonly string[];
 }
 
+/** A signal that a test sends by mistake reaches nobody else. */
+const NO_WIDE_SIGNALS = 'packages/testkit/src/refuse-wide-signals.ts';
+
 /** Fails a test that leaves processes or temporary files behind. */
-const REAPER = ['packages/testkit/src/reap-each-test.ts'];
+const REAPER = [NO_WIDE_SIGNALS, 'packages/testkit/src/reap-each-test.ts'];
 
 /** A hundred tests and more start one. */
 const STRIPPED_WORKER = 'tools/tests/strip-file-worker.ts';
@@ -52,8 +55,9 @@ export const SUITES: readonly Suite[] = [
     // Properties take a second or two each, and on a machine that does something else as well a multiple of that.
     timeoutMs: 30_000,
     runsIn: 'check',
+    setupFiles: [NO_WIDE_SIGNALS],
   },
-  { name: 'unit-long', include: LONG_UNITS, timeoutMs: 60_000, runsIn: 'test' },
+  { name: 'unit-long', include: LONG_UNITS, timeoutMs: 60_000, runsIn: 'test', setupFiles: [NO_WIDE_SIGNALS] },
   { name: 'architecture', include: ['tests/architecture/**/*.test.ts'], timeoutMs: 30_000, runsIn: 'check' },
   {
     name: 'integration',

@@ -24,13 +24,16 @@ export async function holdStager(launcher: Launcher, script: string): Promise<He
     const options = Array.from({ length: 30 }, () => ['--hostname', 'h'.repeat(4000)]).flat();
     const wrapper = [program, '--unshare-user', ...options, '--ro-bind', '/usr', '/usr', '/proc/self/fd/5', mark];
     const job = launch(launcher, shell(script, { wrapper }), { word: 'wait' });
-    const isWaiting = (pid: number) => textOf(`/proc/${pid}/wchan`).includes('pipe');
+    const isWaiting = (pid: number, what: string) => textOf(`/proc/${pid}/wchan`).includes(what);
+    // Both: a shell that does not yet read has not opened its script either, which goes away below, and would end at once.
     const found = () =>
-      processesWith(mark).flatMap((bubblewrap) =>
-        childrenOf(bubblewrap)
-          .filter(isWaiting)
-          .map((stager) => ({ job, stager, bubblewrap })),
-      );
+      processesWith(mark)
+        .filter((pid) => isWaiting(pid, 'unix_stream'))
+        .flatMap((bubblewrap) =>
+          childrenOf(bubblewrap)
+            .filter((pid) => isWaiting(pid, 'pipe'))
+            .map((stager) => ({ job, stager, bubblewrap })),
+        );
     await until('the root is put together', () => found().length === 1);
     return found()[0] as HeldStager;
   } finally {

@@ -30,7 +30,8 @@ void kill_all(const struct job *job) {
   stop_forking(job);
   kill_in_cgroups(job);
   quiet_crowd(job);
-  if (!job->is_orphaned) kill(job->fds.keeper, SIGTERM);
+  /* SECURITY: T-40 — of none it is -1, and that would be everybody. */
+  if (!job->is_orphaned && job->fds.keeper > 0) kill(job->fds.keeper, SIGTERM);
 }
 
 void end_job(struct job *job, enum reason reason) {
