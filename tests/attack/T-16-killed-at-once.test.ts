@@ -129,19 +129,3 @@ test.skipIf(!IS_ROOT)('a crowd in a sandbox dies before its keeper has a turn [n
   expect(ended.kind === 'ended' && ended.report.reason).toBe('cancelled');
   expect(family()).toEqual([]);
 });
-
-test.skipIf(!IS_ROOT)('a crowd without a sandbox is stopped before its keeper has a turn [needs: root]', async () => {
-  await using launcher = await openLauncher();
-  const { job, keeper, family } = await startFamily(launcher, CROWD, {});
-  process.kill(keeper, 'SIGSTOP');
-  job.kill();
-  try {
-    await until('all are stopped', () => family().every((pid) => statusOf(pid, 'State').startsWith('T')));
-    expect(family().length).toBeGreaterThan(90);
-  } finally {
-    process.kill(keeper, 'SIGCONT');
-  }
-  const ended = await job.ended;
-  expect(ended.kind === 'ended' && ended.report.reason).toBe('cancelled');
-  expect(family()).toEqual([]);
-});

@@ -81,7 +81,7 @@ const PROGRAMS = [
     ways: [
       {
         with: [BARE],
-        more: ['become-tool.c', 'listener.c', 'request.c', 'short-turns.c', 'texts.c', 'wire.c', 'word.c'].map((name) =>
+        more: ['become-tool.c', 'listener.c', 'request.c', 'texts.c', 'wire.c', 'word.c'].map((name) =>
           join(SOURCES, name),
         ),
         flags: [...WITHOUT_LIBRARY, ...AT_KNOWN_ADDRESSES],

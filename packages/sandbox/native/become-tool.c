@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "listener.h"
-#include "short-turns.h"
 #include "texts.h"
 #include "word.h"
 
@@ -161,7 +160,6 @@ _Noreturn void become_tool(const struct request *request, int socket, int isolat
   if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) give_up(socket, "descriptors could not be closed");
   /* A gate is no tool: this one is what makes it a gate. */
   if (request->is_gate && fcntl(GATE_CHANNEL, F_SETFD, 0) != 0) give_up(socket, "the channel of the gate is missing");
-  take_usual_turns();
   execve(request->tool_path, request->args, request->env);
   give_up(socket, "the program could not be executed");
 }

@@ -5,8 +5,8 @@
 
 #include "job.h"
 
-/* Kills those in a sandbox, and stops others, as many as it finds in the few turns that the launcher has; does nothing where there is
- * no crowd. Who was missed is the keeper's to find, and so is who came meanwhile. */
-void quiet_crowd(const struct job *job);
+/* What its keeper is to be told: SIGTERM, or where there is a crowd END_CROWD, and then whoever holds a sandbox together was
+ * killed. */
+int how_to_end(const struct job *job);
 
 #endif

@@ -29,9 +29,9 @@ void start_clock(struct job *job) {
 void kill_all(const struct job *job) {
   stop_forking(job);
   kill_in_cgroups(job);
-  quiet_crowd(job);
+  const int how = how_to_end(job);
   /* SECURITY: T-40 — of none it is -1, and that would be everybody. */
-  if (!job->is_orphaned && job->fds.keeper > 0) kill(job->fds.keeper, SIGTERM);
+  if (!job->is_orphaned && job->fds.keeper > 0) kill(job->fds.keeper, how);
 }
 
 void end_job(struct job *job, enum reason reason) {

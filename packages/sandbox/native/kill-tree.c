@@ -76,7 +76,13 @@ static size_t signal_descendants(int signal_number) {
   return count;
 }
 
-void kill_at_once(uint64_t *user_us, uint64_t *system_us) {
+int kill_fenced(struct tree tree) {
+  /* SECURITY: T-16, T-40 — whoever was there when it was made forks no more when it is over, and nobody else was reached. */
+  if (tree.is_fenced) (void)kill(-1, SIGKILL);
+  return tree.is_fenced;
+}
+
+void kill_at_once(struct tree tree, uint64_t *user_us, uint64_t *system_us) {
   uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
   size_t count = signal_descendants(SIGSTOP);
   *user_us = *system_us = 0;
@@ -86,6 +92,7 @@ void kill_at_once(uint64_t *user_us, uint64_t *system_us) {
     *user_us += everybody[at].user_ticks * tick_us;
     *system_us += everybody[at].system_ticks * tick_us;
   }
+  (void)kill_fenced(tree);
 }
 
 pid_t next_child(char **list) {
@@ -120,26 +127,28 @@ int kill_strays(int (*spared)(pid_t pid)) {
   /* Who ended just now has left us its own children, which are not on the list yet: it takes one without anybody. */
   if (!found) return 0;
   is_spared = spared;
-  kill_at_once(&user_us, &system_us);
+  kill_at_once((struct tree){0}, &user_us, &system_us);
   is_spared = NULL;
   return 1;
 }
 
-void kill_tree(int is_wrapped) {
+static void kill_what_is_left(struct tree tree) {
+  /* What bubblewrap leaves is the init of a pid namespace, mostly about to end: everything in there dies with it, and
+   * to go through all processes of the machine would take longer than the command did. */
+  if (tree.is_wrapped && kill_children() == 0) return;
+  if (kill_fenced(tree)) return;
+  /* SECURITY: T-16 — stopped first, so that nobody forks while the others are killed; what forked before that is found
+   * the next time around, because orphans become our children. */
+  signal_descendants(SIGSTOP);
+  signal_descendants(SIGKILL);
+}
+
+void kill_tree(struct tree tree) {
   for (;;) {
     pid_t reaped;
     while ((reaped = waitpid(-1, NULL, WNOHANG)) > 0) continue;
     if (reaped < 0 && errno == ECHILD) return;
-    /* What bubblewrap leaves is the init of a pid namespace, mostly about to end: everything in there dies with it, and
-     * to go through all processes of the machine twice would take longer than the command did. */
-    if (is_wrapped && kill_children() == 0) {
-      if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD) return;
-      continue;
-    }
-    /* SECURITY: T-16 — stopped first, so that nobody forks while the others are killed; what forked before that is found
-     * the next time around, because orphans become our children. */
-    signal_descendants(SIGSTOP);
-    signal_descendants(SIGKILL);
+    kill_what_is_left(tree);
     if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD) return;
   }
 }

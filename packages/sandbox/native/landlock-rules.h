@@ -12,4 +12,8 @@ int landlock_ruleset(const struct request *request, int *rules);
 /* From here on this process reaches nothing else; -1 with errno. */
 int landlock_enter(int ruleset);
 
+/* From here on this process and what it starts can signal nobody else, so that everybody is nobody but these. 0 where the kernel
+ * does not see to that. */
+int fence_signals(void);
+
 #endif

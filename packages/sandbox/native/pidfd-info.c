@@ -23,16 +23,6 @@ int signal_held(int pidfd, int number, unsigned int flags) {
 /* Who is not reaped yet keeps its number. */
 int is_held(int pidfd) { return pidfd >= 0 && signal_held(pidfd, 0, 0) == 0; }
 
-pid_t number_of_held(int pidfd) {
-  struct info info = {0};
-  return ioctl(pidfd, PIDFD_GET_INFO, &info) == 0 ? (pid_t)info.pid : 0;
-}
-
-pid_t parent_of_held(int pidfd) {
-  struct info info = {0};
-  return ioctl(pidfd, PIDFD_GET_INFO, &info) == 0 ? (pid_t)info.ppid : 0;
-}
-
 int status_of_held(int pidfd, int *status) {
   struct info info = {.mask = PIDFD_INFO_EXIT};
   if (pidfd < 0 || ioctl(pidfd, PIDFD_GET_INFO, &info) != 0 || (info.mask & PIDFD_INFO_EXIT) == 0) return 0;

@@ -10,9 +10,6 @@ int hold_process(pid_t pid);
 int is_held(int pidfd);
 int signal_held(int pidfd, int number, unsigned int flags);
 
-/* Of Linux 6.13; 0 on others, and of who is reaped. */
-pid_t number_of_held(int pidfd);
-pid_t parent_of_held(int pidfd);
 /* How it ended, as `wait` has it: of Linux 6.15; 0 on others, and of who has not ended. */
 int status_of_held(int pidfd, int *status);
 

@@ -1,9 +1,15 @@
-/* How soon a process that is woken has its turn among hundreds that run: who asks for short turns has it within a moment, and gets
- * no more in all than the others do. Since Linux 6.12, for anybody; older kernels take no notice. What is forked has the same. */
+/* How long a turn on a processor is, and so how soon a process that is woken has one among hundreds that run: who asks for short
+ * ones has it within a moment, and gets no more in all than the others do. Since Linux 6.12, for anybody; older kernels take no
+ * notice. What is forked has the same. */
 #ifndef PALYRA_SHORT_TURNS_H
 #define PALYRA_SHORT_TURNS_H
 
+#include <sys/types.h>
+
 void take_short_turns(void);
-void take_usual_turns(void);
+/* Longer than usual, so that everybody else who is woken comes before a crowd of them. */
+void give_tool_turns(pid_t tool);
+/* Of one that others wait for. */
+void give_usual_turns(pid_t process);
 
 #endif

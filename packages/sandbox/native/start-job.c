@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kill-tree.h"
+#include "landlock-rules.h"
 #include "prepare-job.h"
 #include "run-child.h"
 
@@ -33,7 +34,7 @@ static void report_end(int fd, int wait_status) {
 }
 
 /* Until the first child is gone or the launcher says so (or died): then everything else goes too. */
-static int await_end(pid_t child, const sigset_t *awaited) {
+static int await_end(pid_t child, const sigset_t *awaited, struct tree tree) {
   for (;;) {
     int status;
     pid_t reaped;
@@ -41,11 +42,19 @@ static int await_end(pid_t child, const sigset_t *awaited) {
       if (reaped == child) return status;
     }
     siginfo_t info;
-    if (sigwaitinfo(awaited, &info) != SIGTERM) continue;
-    kill_at_once(&seen_user_us, &seen_system_us);
+    int number = sigwaitinfo(awaited, &info);
+    if (number != SIGTERM && number != END_CROWD) continue;
+    const int is_killed = number == END_CROWD && (kill_fenced(tree) || tree.is_wrapped);
+    if (!is_killed) kill_at_once(tree, &seen_user_us, &seen_system_us);
     kill(child, SIGKILL);
     if (waitpid(child, &status, 0) == child) return status;
   }
+}
+
+static struct tree tree_of(const struct request *request) {
+  const int is_wrapped = request->wrapper_count > 0;
+  /* SECURITY: T-40 — a tool's own fence is within this one, or it has a pid namespace: it does not reach its keeper. */
+  return (struct tree){.is_wrapped = is_wrapped, .is_fenced = (is_wrapped || request->landlock_count > 0) && fence_signals()};
 }
 
 static _Noreturn void keep(const struct request *request, const struct host *host, const struct prepared *p) {
@@ -53,6 +62,7 @@ static _Noreturn void keep(const struct request *request, const struct host *hos
   sigemptyset(&awaited);
   sigaddset(&awaited, SIGCHLD);
   sigaddset(&awaited, SIGTERM);
+  sigaddset(&awaited, END_CROWD);
   sigprocmask(SIG_SETMASK, &awaited, NULL);
   pid_t launcher = getppid();
   setsid();
@@ -60,6 +70,7 @@ static _Noreturn void keep(const struct request *request, const struct host *hos
   /* SECURITY: T-16 — a launcher that is killed takes its tools with it; SIGTERM, because the tree must be killed first. */
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != launcher) _exit(1);
+  const struct tree tree = tree_of(request);
   pid_t child = fork();
   if (child == 0) run_child(request, host, p);
   /* In the place of the launcher's own socket, which needs no free descriptor: a report must never go there. */
@@ -68,8 +79,8 @@ static _Noreturn void keep(const struct request *request, const struct host *hos
   close_range(0, 2, 0);
   close_range(4, ~0U, 0);
   if (child < 0) _exit(1);
-  int status = await_end(child, &awaited);
-  kill_tree(request->wrapper_count > 0);
+  int status = await_end(child, &awaited, tree);
+  kill_tree(tree);
   report_end(report, status);
   _exit(0);
 }

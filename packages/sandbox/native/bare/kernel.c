@@ -27,16 +27,6 @@ static long settled(long result) {
 
 #define ASK(name, a, b, c, d, e) settled(system_call(SYS_##name, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0))
 
-/* Of what it asks for with fewer, the kernel looks at no more. */
-long syscall(long number, ...) {
-  va_list more;
-  long arguments[4];
-  va_start(more, number);
-  for (int at = 0; at < 4; at += 1) arguments[at] = va_arg(more, long);
-  va_end(more);
-  return settled(system_call(number, arguments[0], arguments[1], arguments[2], arguments[3], 0, 0));
-}
-
 _Noreturn void _exit(int status) {
   for (;;) ASK(exit_group, status, 0, 0, 0, 0);
 }

@@ -25,6 +25,7 @@ export function callRules({ tier, unixSockets }: CallRuleOptions): readonly Call
     ...MACHINE,
     ...TERMINALS,
     ...LEASES,
+    ...TURNS,
     ...socketRules(unixSockets),
     ...SET_ID_FILES,
   ];
@@ -170,6 +171,19 @@ const LEASES: readonly CallRule[] = [
   },
 ];
 
+const SCHED_RESET_ON_FORK = 0x4000_0000;
+
+// SECURITY: T-16 — the launcher gives a tool long turns, so that whoever has to end hundreds of them has one before they do.
+const TURNS: readonly CallRule[] = [
+  { calls: ['sched_setattr'], when: [], action: 'EPERM', why: 'takes turns of another length' },
+  {
+    calls: ['sched_setscheduler'],
+    when: [{ argument: 1, mask: SCHED_RESET_ON_FORK, is: 'none_of', values: [0] }],
+    action: 'EPERM',
+    why: 'has children take turns of another length',
+  },
+];
+
 const [AF_INET, AF_INET6, AF_NETLINK] = [2, 10, 16];
 const [SOCK_STREAM, SOCK_DGRAM] = [1, 2];
 const NETLINK_ROUTE = 0;
@@ -250,6 +264,7 @@ const TIER_B: readonly CallRule[] = [
   ...RINGS,
   ...TERMINALS,
   ...LEASES,
+  ...TURNS,
   ...SET_ID_FILES,
   ...NEIGHBOURS,
 ];

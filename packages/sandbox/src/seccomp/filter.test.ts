@@ -41,7 +41,8 @@ const ALWAYS_EPERM =
   'swapoff keyctl add_key request_key bpf perf_event_open io_uring_setup io_uring_enter io_uring_register userfaultfd ' +
   'kexec_load kexec_file_load init_module finit_module delete_module create_module query_module get_kernel_syms reboot ' +
   'syslog acct settimeofday clock_settime clock_adjtime adjtimex iopl ioperm modify_ldt name_to_handle_at ' +
-  'open_by_handle_at lookup_dcookie nfsservctl sethostname setdomainname fanotify_init memfd_secret uselib _sysctl vhangup';
+  'open_by_handle_at lookup_dcookie nfsservctl sethostname setdomainname fanotify_init memfd_secret uselib _sysctl vhangup ' +
+  'sched_setattr';
 
 describe.each(ARCHES)('seccompProgram for %s', (arch) => {
   const options: SeccompOptions = { arch, unixSockets: 'refused' };
@@ -167,6 +168,17 @@ describe.each(ARCHES)('seccompProgram for %s', (arch) => {
     expect(verdictOf(options, 'openat', [0, 0, 2, 0o6755])).toBe(ALLOW);
   });
 
+  it('refuses turns of another length, in either tier, and no other use of sched_setscheduler', () => {
+    const [other, batch, idle, resetOnFork] = [0, 3, 5, 0x4000_0000];
+    const policies = [other, batch, idle, resetOnFork, resetOnFork + batch];
+    const refused = (['B', 'C'] as const).map((tier) =>
+      policies.filter((policy) => verdictOf({ ...options, tier }, 'sched_setscheduler', [0, policy]) !== ALLOW),
+    );
+    const both = [resetOnFork, resetOnFork + batch];
+    expect(refused).toEqual([both, both]);
+    expect(verdictOf({ ...options, tier: 'B' }, 'sched_setattr')).toBe('EPERM');
+  });
+
   it('refuses leases and delegations, in either tier, and no other use of fcntl', () => {
     const seen = (tier: 'B' | 'C') =>
       [0, 1, 2, 3, 4, 5, 6, 7, 8, 36, 37, 38, 1024, 1025, 1026, 1030, 1031, 1033, 1039, 1040, 1041].filter(
@@ -229,7 +241,7 @@ describe('the bytes', () => {
       '15000100b70000c0',
       '0600000000000080',
       '2000000000000000',
-      '35002900d9000000',
+      '35002a00c8000000',
       '3500140059000000',
     ]);
   });

