@@ -3,6 +3,7 @@
  * before it has their numbers. Here it can look for nobody at all, for it may open no file.
  */
 import { execFileSync } from 'node:child_process';
+import { availableParallelism, release } from 'node:os';
 import { expect, test } from 'vitest';
 import { as } from './sandbox-daemon.ts';
 import { childrenOf, describeBothWays, processesWith, python, tierB, uniqueMark } from './sandboxed.ts';
@@ -24,10 +25,14 @@ while True:
   if count < 10: time.sleep(100)
 `;
 
+/** Older kernels have nothing but the search. */
+const [major = 0, minor = 0] = release().split('.').map(Number);
+const HAS_FENCES = major > 6 || (major === 6 && minor >= 15);
+
 describeBothWays((place) => {
   test.each([
     ['a few', 3],
-    ['a crowd', 70],
+    ['a crowd', 35 * availableParallelism()],
   ])('%s: all of them are ended', async (_, count) => {
     const { daemon } = place();
     const mark = uniqueMark();
@@ -35,7 +40,7 @@ describeBothWays((place) => {
     const started = daemon.start(python(FAMILY, String(count), mark), tierB(place()));
     await expect.poll(() => started.text()).toBe('ready');
     const keepers = childrenOf(daemon.launcherPid).filter((pid) => !before.has(pid));
-    for (const pid of keepers) {
+    for (const pid of HAS_FENCES ? keepers : []) {
       const [file = '', ...args] = as(place(), ['prlimit', '--nofile=0:0', '--pid', String(pid)]);
       execFileSync(file, args);
     }

@@ -6,7 +6,12 @@ import { ordinaryUser } from '@palyra/testkit';
 import { seccompProgram } from '../../packages/sandbox/src/seccomp/filter.ts';
 
 /** What an administrator, a container or an outer sandbox takes from an ordinary user. */
-export type Confinement = 'no user namespaces' | 'no network namespaces' | 'a masked /proc' | 'a seccomp filter';
+export type Confinement =
+  | 'no user namespaces'
+  | 'no user namespaces, and shared mounts'
+  | 'no network namespaces'
+  | 'a masked /proc'
+  | 'a seccomp filter';
 
 export interface ConfinedOutcome {
   readonly exitCode: number | null;
@@ -26,6 +31,14 @@ function withoutNamespaces(kind: 'user' | 'net'): readonly string[] {
 /** What stands before the command; each begins by saying that it is ready, and waits for a line. */
 const CONFINEMENTS: Readonly<Record<Confinement, readonly string[]>> = {
   'no user namespaces': withoutNamespaces('user'),
+  // As systemd has them; the launcher needs a namespace before bubblewrap does then.
+  'no user namespaces, and shared mounts': [
+    'unshare',
+    '--mount',
+    '--propagation',
+    'shared',
+    ...withoutNamespaces('user'),
+  ],
   'no network namespaces': withoutNamespaces('net'),
   'a masked /proc': [
     'unshare',
@@ -67,7 +80,7 @@ async function finish(child: ChildProcessWithoutNullStreams, confinement: Confin
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said.stderr += text));
   const closed = once(child, 'close');
   await Promise.race([once(child.stdout, 'data'), closed]);
-  if (confinement.endsWith('namespaces')) {
+  if (confinement.includes('namespaces')) {
     for (const map of ['uid_map', 'gid_map']) writeFileSync(`/proc/${child.pid}/${map}`, '0 0 4294967295\n');
   }
   child.stdin.end('go\n');

@@ -73,6 +73,7 @@ test('as an ordinary user every tier is available, and what a cgroup would hold 
 
 test.skipIf(!isRoot).each<[Confinement, RegExp, RegExp]>([
   ['no user namespaces', /^User namespaces are off \(user\.max_user_namespaces = 0\)\.$/, /sysctl -w user\.max_user/],
+  ['no user namespaces, and shared mounts', /^User namespaces are off /, /sysctl -w user\.max_user/],
   ['no network namespaces', /^There may be no further namespace here: /, /raise those limits/],
   ['a masked /proc', /^A \/proc of its own is refused/, /systempaths=unconfined/],
   ['a seccomp filter', /^The seccomp filter of the container/, /seccomp=unconfined/],

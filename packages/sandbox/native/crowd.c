@@ -2,19 +2,20 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "kill-tree.h"
 #include "pidfd-info.h"
 #include "texts.h"
 
-/* So many want a processor that whoever is woken may wait long for its turn. */
-#define CROWD 64
+/* So many for each processor that whoever is woken may wait long for its turn. */
+#define CROWD 32
 
 static int is_crowded(void) {
   char load[128];
   int running;
   if (read_text("/proc/loadavg", load, sizeof load) <= 0) return 0;
-  return sscanf(load, "%*s %*s %*s %d/", &running) == 1 && running > CROWD;
+  return sscanf(load, "%*s %*s %*s %d/", &running) == 1 && running > CROWD * sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 int how_to_end(const struct job *job) {

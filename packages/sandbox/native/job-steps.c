@@ -25,7 +25,6 @@
 #include "pass-signal.h"
 #include "pidfd-info.h"
 #include "put-away.h"
-#include "short-turns.h"
 #include "texts.h"
 #include "word.h"
 
@@ -200,21 +199,12 @@ static const char *open_way_out(struct job *job) {
   return fault;
 }
 
-/* SECURITY: T-16 — by us, and not by the process itself: its filter refuses that, or a tool took short ones again. The one that was
- * measured, and waits; should it be gone, nobody has its number so soon. */
-static void give_turns(const struct job *job) {
-  if (!is_held(job->tool_pidfd)) return;
-  if (job->is_gate) give_usual_turns(job->tool);
-  else give_tool_turns(job->tool);
-}
-
 /* NULL, or why it is no word for this job. */
 static const char *take_word(struct job *job, const uint8_t *payload, size_t length) {
   const char *fault = parse_word(payload, length, job->is_later, &request);
   if (fault == NULL) fault = open_way_out(job);
   if (fault == NULL && job->is_later && !request.has_stdin) close_fd(&job->fds.input);
   if (fault == NULL && request.is_handed_over) fault = hand_over(job, at_hand.hands);
-  if (fault == NULL) give_turns(job);
   /* Who cannot be told has not been started, and is never taken for it. */
   if (fault == NULL && give_word(job->fds.stage, request.for_stage.bytes, request.for_stage.length) != 0) fault = "The process that waits for its word is gone.";
   release_request(&request);

@@ -76,14 +76,15 @@ static size_t signal_descendants(int signal_number) {
   return count;
 }
 
-int kill_fenced(struct tree tree) {
+int signal_fenced(struct tree tree, int number) {
   /* SECURITY: T-16, T-40 — whoever was there when it was made forks no more when it is over, and nobody else was reached. */
-  if (tree.is_fenced) (void)kill(-1, SIGKILL);
+  if (tree.is_fenced) (void)kill(-1, number);
   return tree.is_fenced;
 }
 
 void kill_at_once(struct tree tree, uint64_t *user_us, uint64_t *system_us) {
   uint64_t tick_us = 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+  (void)signal_fenced(tree, SIGSTOP);
   size_t count = signal_descendants(SIGSTOP);
   *user_us = *system_us = 0;
   for (size_t at = 0; at < count; at += 1) {
@@ -92,7 +93,7 @@ void kill_at_once(struct tree tree, uint64_t *user_us, uint64_t *system_us) {
     *user_us += everybody[at].user_ticks * tick_us;
     *system_us += everybody[at].system_ticks * tick_us;
   }
-  (void)kill_fenced(tree);
+  (void)signal_fenced(tree, SIGKILL);
 }
 
 pid_t next_child(char **list) {
@@ -136,11 +137,16 @@ static void kill_what_is_left(struct tree tree) {
   /* What bubblewrap leaves is the init of a pid namespace, mostly about to end: everything in there dies with it, and
    * to go through all processes of the machine would take longer than the command did. */
   if (tree.is_wrapped && kill_children() == 0) return;
-  if (kill_fenced(tree)) return;
+  if (signal_fenced(tree, SIGKILL)) return;
   /* SECURITY: T-16 — stopped first, so that nobody forks while the others are killed; what forked before that is found
    * the next time around, because orphans become our children. */
   signal_descendants(SIGSTOP);
   signal_descendants(SIGKILL);
+}
+
+/* Nobody comes after them. */
+static void reap_everybody(void) {
+  while (waitpid(-1, NULL, 0) > 0 || errno == EINTR) continue;
 }
 
 void kill_tree(struct tree tree) {
@@ -148,6 +154,10 @@ void kill_tree(struct tree tree) {
     pid_t reaped;
     while ((reaped = waitpid(-1, NULL, WNOHANG)) > 0) continue;
     if (reaped < 0 && errno == ECHILD) return;
+    if (!tree.is_wrapped && signal_fenced(tree, SIGKILL)) {
+      reap_everybody();
+      return;
+    }
     kill_what_is_left(tree);
     if (waitpid(-1, NULL, 0) < 0 && errno == ECHILD) return;
   }

@@ -19,7 +19,7 @@ void kill_tree(struct tree tree);
 #define END_CROWD SIGUSR1
 
 /* All of them in one call; 0 where they are not fenced. */
-int kill_fenced(struct tree tree);
+int signal_fenced(struct tree tree, int number);
 
 /* Kills whom it finds now, all at the same time, and waits for none: who dies because another one did first waits, like that
  * one before it, for its turn among all that run. Says what they have used until then: those that die with their pid namespace

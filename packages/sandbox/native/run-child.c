@@ -16,6 +16,7 @@
 #include "become-tool.h"
 #include "landlock-rules.h"
 #include "lay-out-box.h"
+#include "short-turns.h"
 #include "staged-mounts.h"
 #include "texts.h"
 
@@ -131,10 +132,15 @@ _Noreturn void run_child(const struct request *request, const struct host *host,
   if (wrapper != NULL) {
     /* SECURITY: T-19 — no environment: bubblewrap runs outside the sandbox, and LD_PRELOAD would too. */
     static char *const nothing[] = {NULL};
+    /* SECURITY: T-16, T-43 — of all that is in there, bubblewrap's init as well: a tool could have that one fork for it. */
+    take_tool_turns();
     if (chdir("/") != 0) give_up(STAGE_SOCKET, "the root directory cannot be entered");
     execve(wrapper[0], wrapper, nothing);
     give_up(STAGE_SOCKET, "the sandbox program cannot be executed");
   }
+  /* SECURITY: T-16 — before the filter, which refuses it: a tool would take short ones again. */
+  if (request->is_gate) take_usual_turns();
+  else take_tool_turns();
   if (p->ruleset >= 0 && landlock_enter(RULESET_FD) != 0) give_up(STAGE_SOCKET, "Landlock could not be entered");
   if (request->filter != NULL) load_filter(request);
   /* SECURITY: T-40 — the launcher must be able to look at us from outside, and then others with our uid are too. */

@@ -20,15 +20,15 @@ struct turns {
   uint32_t least, most;
 };
 
-static void turns_of(pid_t process, uint64_t nanoseconds) {
+static void take_turns_of(uint64_t nanoseconds) {
   struct turns turns = {0};
-  if (syscall(SYS_sched_getattr, process, &turns, sizeof turns, 0) != 0 || turns.policy != SCHED_OTHER) return;
+  if (syscall(SYS_sched_getattr, 0, &turns, sizeof turns, 0) != 0 || turns.policy != SCHED_OTHER) return;
   turns.runtime = nanoseconds;
-  (void)syscall(SYS_sched_setattr, process, &turns, 0);
+  (void)syscall(SYS_sched_setattr, 0, &turns, 0);
 }
 
-void take_short_turns(void) { turns_of(0, SHORT_NS); }
+void take_short_turns(void) { take_turns_of(SHORT_NS); }
 
-void give_tool_turns(pid_t tool) { turns_of(tool, TOOL_NS); }
+void take_usual_turns(void) { take_turns_of(0); }
 
-void give_usual_turns(pid_t process) { turns_of(process, 0); }
+void take_tool_turns(void) { take_turns_of(TOOL_NS); }

@@ -4,12 +4,10 @@
 #ifndef PALYRA_SHORT_TURNS_H
 #define PALYRA_SHORT_TURNS_H
 
-#include <sys/types.h>
-
 void take_short_turns(void);
-/* Longer than usual, so that everybody else who is woken comes before a crowd of them. */
-void give_tool_turns(pid_t tool);
-/* Of one that others wait for. */
-void give_usual_turns(pid_t process);
+/* As everybody has them. */
+void take_usual_turns(void);
+/* Longer, so that everybody else who is woken comes before a crowd of tools. */
+void take_tool_turns(void);
 
 #endif

@@ -44,17 +44,17 @@ static int await_end(pid_t child, const sigset_t *awaited, struct tree tree) {
     siginfo_t info;
     int number = sigwaitinfo(awaited, &info);
     if (number != SIGTERM && number != END_CROWD) continue;
-    const int is_killed = number == END_CROWD && (kill_fenced(tree) || tree.is_wrapped);
+    const int is_killed = number == END_CROWD && (signal_fenced(tree, SIGKILL) || tree.is_wrapped);
     if (!is_killed) kill_at_once(tree, &seen_user_us, &seen_system_us);
     kill(child, SIGKILL);
     if (waitpid(child, &status, 0) == child) return status;
   }
 }
 
-static struct tree tree_of(const struct request *request) {
+static struct tree tree_of(const struct request *request, pid_t launcher) {
   const int is_wrapped = request->wrapper_count > 0;
   /* SECURITY: T-40 — a tool's own fence is within this one, or it has a pid namespace: it does not reach its keeper. */
-  return (struct tree){.is_wrapped = is_wrapped, .is_fenced = (is_wrapped || request->landlock_count > 0) && fence_signals()};
+  return (struct tree){.is_wrapped = is_wrapped, .is_fenced = (is_wrapped || request->landlock_count > 0) && fence_signals(launcher)};
 }
 
 static _Noreturn void keep(const struct request *request, const struct host *host, const struct prepared *p) {
@@ -70,7 +70,7 @@ static _Noreturn void keep(const struct request *request, const struct host *hos
   /* SECURITY: T-16 — a launcher that is killed takes its tools with it; SIGTERM, because the tree must be killed first. */
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != launcher) _exit(1);
-  const struct tree tree = tree_of(request);
+  const struct tree tree = tree_of(request, launcher);
   pid_t child = fork();
   if (child == 0) run_child(request, host, p);
   /* In the place of the launcher's own socket, which needs no free descriptor: a report must never go there. */

@@ -206,11 +206,11 @@ describe('why it did not start', () => {
     ['no one knows', 'sandbox.start_failed', 'palyra doctor'],
   ])('%s is %s (%s)', (message, code, fix) => {
     const result = { kind: 'failed_to_start', code, message: expect.any(String), fix: expect.stringContaining(fix) };
-    expect(failedToStart(message)).toEqual(result);
+    expect(failedToStart(message, CONTEXT)).toEqual(result);
   });
 
   test('is told in a sentence', () => {
-    const told = (message: string) => Object(failedToStart(message)).message;
+    const told = (message: string) => Object(failedToStart(message, CONTEXT)).message;
     expect(told('the program could not be executed: Not a directory')).toBe(
       'The program could not be executed: Not a directory.',
     );
@@ -219,7 +219,7 @@ describe('why it did not start', () => {
 
   test('a layer that this host does not allow is a refusal (T-20)', () => {
     for (const message of ['Landlock refuses a rule: Invalid argument', 'ids cannot be mapped: Invalid argument']) {
-      expect(failedToStart(message)).toEqual({
+      expect(failedToStart(message, CONTEXT)).toEqual({
         kind: 'refused',
         code: 'sandbox.unsupported',
         message: expect.not.stringContaining('Invalid argument'),
@@ -229,7 +229,7 @@ describe('why it did not start', () => {
   });
 
   test('a host that has run out of something is not one that cannot', () => {
-    expect(failedToStart('no process can be made: Resource temporarily unavailable')).toEqual({
+    expect(failedToStart('no process can be made: Resource temporarily unavailable', CONTEXT)).toEqual({
       kind: 'failed_to_start',
       code: 'sandbox.start_failed',
       message: 'This host has run out of processes, memory or open files.',

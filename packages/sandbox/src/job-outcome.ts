@@ -36,8 +36,8 @@ function asResult({ kind, reason: message, fix }: Explanation): RunResult {
 }
 
 /** The launcher or the process that was to become the tool says why it did not. */
-export function failedToStart(message: string): RunResult {
-  const explained = explainLauncherFailure(message);
+export function failedToStart(message: string, { readText }: Pick<OutcomeContext, 'readText'>): RunResult {
+  const explained = explainLauncherFailure(message, readText);
   if (explained !== undefined) return asResult(explained);
   const known = KNOWN_FAILURES.find(({ says }) => says.test(message));
   if (known === undefined) return startFailed(asSentence(message), DOCTOR);

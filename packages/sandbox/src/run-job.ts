@@ -170,7 +170,7 @@ export function runJob(plan: LaunchPlan, options: RunOptions, context: JobContex
       else if (!report.started && report.reason !== 'cancelled') finish(notStarted(output.taken(), outcome));
       else finish(outcomeOf(report, ran(report), outcome));
     },
-    failed: (message) => finish(refusal ?? failedToStart(message)),
+    failed: (message) => finish(refusal ?? failedToStart(message, outcome)),
     // SECURITY: T-32 — once the word was given it has run, and nobody may be told that it has not.
     lost(fault) {
       if (facts === undefined) finish(refusal ?? launcherGone(fault));

@@ -48,7 +48,11 @@ export function cgroupLayers({ cgroup }: MeasuredFacts, driver: CgroupDriver): r
   return [
     cgroup.memory === 'tree'
       ? enforced('memory', `${mebibytes(memory)} ${where}.`)
-      : partly('memory', 'Of each process only, so times their number.', fix),
+      : partly(
+          'memory',
+          'Of each process only, so times their number; what they share, or keep in files in memory, is not counted.',
+          fix,
+        ),
     cgroup.processes === 'tree'
       ? enforced('processes', `${limit('pids.max') ?? 'Some'} ${where}.`)
       : partly('processes', 'Counted by the user, together with its other processes.', fix),

@@ -17,6 +17,12 @@ export function readIdentityFacts(files: Pick<SurveyFiles, 'readText' | 'list' |
   };
 }
 
+/** Of the accounts of this machine that have this uid. */
+export function homesOf(uid: number, files: Pick<SurveyFiles, 'readText'>): readonly string[] {
+  const accounts = parsePasswd(files.readText('/etc/passwd') ?? '').filter((account) => account.uid === uid);
+  return accounts.map(({ home }) => home).filter((home) => home.startsWith('/'));
+}
+
 /** An account of this machine's own; those of a directory service are not in its file. */
 export function findAccount(name: string): Account | undefined {
   return parsePasswd(hostSurveyFiles.readText('/etc/passwd') ?? '').find((account) => account.name === name);

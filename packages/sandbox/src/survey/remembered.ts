@@ -1,7 +1,7 @@
 import type { LandlockPlan } from '../launch-plan.ts';
 import type { SandboxProfile } from '../profile.ts';
 import { CREDENTIAL_PATHS } from './credential-paths.ts';
-import { readIdentityFacts } from './identity-facts.ts';
+import { homesOf, readIdentityFacts } from './identity-facts.ts';
 import { isRecent, remember, type Sighting } from './known-directories.ts';
 import { isFresh, landlockRules } from './landlock-rules.ts';
 import { type MountWall, mountWall } from './mount-walls.ts';
@@ -71,20 +71,28 @@ export function rememberSurroundings(deps: SurveyDeps): (workspace: string) => S
   };
 }
 
+/** Whose files a tool could read without Landlock, and the tokens that lie among the operator's programs. */
+export interface ToolsReach {
+  readonly uid: number;
+  readonly secrets: readonly string[];
+}
+
 export function rememberLandlock(deps: SurveyDeps) {
   const { operator, files, directories, launcher } = deps;
   const known = new Map<string, LandlockPlan>();
-  return (profile: SandboxProfile, root: string): LandlockPlan | undefined => {
+  return (profile: SandboxProfile, root: string, { uid, secrets }: ToolsReach): LandlockPlan | undefined => {
     if (launcher.landlockVersion === 0) return undefined;
     const { access } = profile.workspace;
-    const key = JSON.stringify([access, root, profile.maskedPaths, profile.readOnlyPaths]);
+    const key = JSON.stringify([access, root, profile.maskedPaths, profile.readOnlyPaths, uid, secrets]);
     const before = known.get(key);
     if (before !== undefined && isFresh(before, directories)) return before;
     const real = (path: string) => resolvePath(files, path);
-    // SECURITY: T-40 — our own state and the operator's credentials, by where they really are.
-    const credentials = CREDENTIAL_PATHS.map((path) => `${operator.home}/${path}`);
+    // SECURITY: T-40 — our own state and credentials, by where they really are: the operator's, and those of the user that root
+    // gives the tool, which owns them.
+    const homes = new Set([operator.home, ...homesOf(uid, files)]);
+    const credentials = [...homes].flatMap((home) => CREDENTIAL_PATHS.map((path) => `${home}/${path}`));
     // What is typed into the operator's terminals can be read, too; a tool's own is /dev/tty.
-    const hidden = [operator.palyraHome, ...credentials, ...profile.maskedPaths, '/dev/pts'].map(real);
+    const hidden = [operator.palyraHome, ...credentials, ...secrets, ...profile.maskedPaths, '/dev/pts'].map(real);
     // SECURITY: T-40, T-17 — settings of other processes (oom_score_adj) are files in /proc; cgroups that were given to the user,
     // the tool's own with its limits and palyrad's (cgroup.kill), are files in /sys.
     const readOnly = ['/proc', '/sys', ...profile.readOnlyPaths.map(real), ...(access === 'read-only' ? [root] : [])];

@@ -99,7 +99,8 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
       ];
       const hidden = outOfReach(shown, identity, files);
       const hostMounts = profile.tier === 'B' ? [] : hostMountsIn({ system: systemPlaces(fixed), shown, wall });
-      const landlock = profile.tier === 'B' ? landlockFor(profile, root) : undefined;
+      const reach = { uid: identity?.uid ?? launcher.uid, secrets: credentials };
+      const landlock = profile.tier === 'B' ? landlockFor(profile, root, reach) : undefined;
       const isWorkspaceHidden = hidden.has(root);
       const tierB = { profile, identity, launcher, landlock, isWorkspaceHidden, powerfulGroups: fixed.powerfulGroups };
       const refusal = profile.tier === 'B' ? refuseTierB(tierB) : undefined;

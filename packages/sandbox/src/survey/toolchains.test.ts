@@ -97,6 +97,43 @@ describe('each tool manager', () => {
       },
     ],
     [
+      'pipx: what a virtual environment was installed with',
+      '/home/op/.local/share/pipx/venvs/black/bin',
+      {
+        '/home/op/.local/share/pipx/venvs/black/bin/black': 'x',
+        '/home/op/.local/share/pipx/venvs/black/pipx_metadata.json': 'token',
+      },
+      {
+        readOnly: ['/home/op/.local/share/pipx/venvs/black'],
+        masked: ['/home/op/.local/share/pipx/venvs/black/pipx_metadata.json'],
+      },
+    ],
+    [
+      'sdkman: the settings of a Maven',
+      '/home/op/.sdkman/candidates/maven/3.9.9/bin',
+      {
+        '/home/op/.sdkman/candidates/maven/3.9.9/bin/mvn': 'x',
+        '/home/op/.sdkman/candidates/maven/3.9.9/conf/settings.xml': 'token',
+      },
+      {
+        readOnly: ['/home/op/.sdkman/candidates/maven/3.9.9'],
+        masked: ['/home/op/.sdkman/candidates/maven/3.9.9/conf/settings.xml'],
+      },
+    ],
+    [
+      '.NET: the private keys of certificates',
+      '/home/op/.dotnet',
+      {
+        '/home/op/.dotnet/dotnet': 'x',
+        '/home/op/.dotnet/corefx/cryptography/x509stores/my/a.pfx': 'key',
+      },
+      {
+        readOnly: ['/home/op/.dotnet'],
+        masked: ['/home/op/.dotnet/corefx/cryptography'],
+        environment: { DOTNET_ROOT: '/home/op/.dotnet' },
+      },
+    ],
+    [
       'cargo and rustup: the programs, and nothing that lies beside them',
       '/home/op/.cargo/bin',
       {

@@ -2,6 +2,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { SandboxErrorCode } from '../sandbox-error.ts';
 import { CREDENTIAL_PATHS, SETTINGS_DIRECTORY } from './credential-paths.ts';
 import { gitDirectoriesOf } from './git-directories.ts';
+import { homesOf } from './identity-facts.ts';
 import { isAtOrBelow, resolvePath, type SurveyFiles, withRememberedPaths } from './survey-files.ts';
 
 export type WorkspaceCheck = (CheckedFolder & CheckedGit) | RefusedFolder;
@@ -90,7 +91,8 @@ export function checkWorkspace(question: WorkspaceQuestion): WorkspaceCheck {
   if (checked.kind === 'refused') return checked;
   const git = gitDirectoriesOf(checked.root, files);
   // SECURITY: T-19 — a repository is mounted as the workspace is, so it must be as harmless.
-  const isSafe = git.directories.every((path) => whyUnsafe(path, { home, palyraHome, files }) === undefined);
+  const around = { home, palyraHome, files, ownerUid: checked.owner.uid };
+  const isSafe = git.directories.every((path) => whyUnsafe(path, around) === undefined);
   return {
     ...checked,
     gitDirectories: isSafe ? git.directories : [],
@@ -107,14 +109,17 @@ export function checkFolder({ root, home, palyraHome, files }: WorkspaceQuestion
   // SECURITY: T-14 — whoever can write a directory above can plant a link, and we would follow it with our own rights.
   if (real !== trimmed(root)) return refused('The workspace is given by a way that leads through a link.', REAL_PATH);
 
-  const reason = whyUnsafe(real, { home, palyraHome, files });
+  const reason = whyUnsafe(real, { home, palyraHome, files, ownerUid: facts.uid });
   if (reason !== undefined) return refused(reason);
   return { kind: 'ok', root: real, owner: { uid: facts.uid, gid: facts.gid } };
 }
 
-type Surroundings = Omit<WorkspaceQuestion, 'root'>;
+interface Surroundings extends Omit<WorkspaceQuestion, 'root'> {
+  /** Whose workspace it is, and so whose credentials may be near. */
+  readonly ownerUid: number;
+}
 
-function whyUnsafe(path: string, { home, palyraHome, files }: Surroundings): string | undefined {
+function whyUnsafe(path: string, { home, palyraHome, files, ownerUid }: Surroundings): string | undefined {
   const bothWays = (place: string) => [place, resolvePath(files, place)];
   if (path === '/') return 'The workspace is the whole file system.';
   if (bothWays(home).some((place) => isAtOrBelow(place, path)) || isSomebodysHome(path, files)) {
@@ -123,7 +128,8 @@ function whyUnsafe(path: string, { home, palyraHome, files }: Surroundings): str
   if (bothWays(palyraHome).some((place) => isAtOrBelow(place, path) || isAtOrBelow(path, place))) {
     return 'The workspace holds, or lies in, the daemon’s own directory.';
   }
-  const secrets = credentialPlaces(home, files);
+  const homes = new Set([home, ...homesOf(ownerUid, files)]);
+  const secrets = [...homes].flatMap((each) => credentialPlaces(each, files));
   if (secrets.some((place) => isAtOrBelow(place, path) || isAtOrBelow(path, place))) {
     return 'The workspace holds, or lies in, a place of credentials.';
   }

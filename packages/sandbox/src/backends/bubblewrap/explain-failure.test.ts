@@ -106,9 +106,28 @@ test.each<[string, string | undefined]>([
   ["a path cannot be given to the tool's user: No such file or directory", 'failed'],
   ["a path cannot be given to the tool's user: Too many levels of symbolic links", 'failed'],
   ['ids cannot be mapped: Operation not permitted', 'unsupported'],
+  ['a mount namespace cannot be made: Operation not permitted', 'unsupported'],
+  ['a mount namespace cannot be made: No space left on device', 'unsupported'],
+  ['a mount namespace cannot be made: Invalid argument', 'unsupported'],
+  ['mounts cannot be made private: Permission denied', 'unsupported'],
   ['Landlock refused the rules: Argument list too long', 'unsupported'],
   ['no process can be made: Resource temporarily unavailable', 'failed'],
   ['/usr/bin/mount could not be executed: Permission denied', undefined],
 ])('of the launcher, %j is %s', (message, kind) => {
-  expect(explainLauncherFailure(message)?.kind).toBe(kind);
+  expect(explainLauncherFailure(message, () => undefined)?.kind).toBe(kind);
+});
+
+test.each<[string, Host, RegExp, RegExp]>([
+  ['a mount namespace cannot be made: No space left on device', { [MOST]: '0\n' }, /max_user_namespaces = 0/, /sysctl/],
+  ['a mount namespace cannot be made: Operation not permitted', { [CLONE]: '0\n' }, /unprivileged_userns/, /sysctl/],
+  ['a mount namespace cannot be made: Permission denied', { [APPARMOR]: '1\n' }, /^AppArmor/, /palyra-launcher/],
+  [
+    'mounts cannot be made private: Permission denied',
+    { [APPARMOR]: '1\n' },
+    /^AppArmor/,
+    /restrict_unprivileged_userns=0/,
+  ],
+])('of the launcher, %j is explained as what bubblewrap says of it', (message, host, reason, fix) => {
+  const explained = explainLauncherFailure(message, (path) => host[path]);
+  expect(explained).toMatchObject({ reason: expect.stringMatching(reason), fix: expect.stringMatching(fix) });
 });
