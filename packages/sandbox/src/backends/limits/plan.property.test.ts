@@ -13,7 +13,11 @@ const WORK = '/home/ada/src/app';
 const HOMES = ['/home/ada', '/home/eve'];
 /** Among the operator's programs. */
 const TOKENS = ['/opt/node/etc/npmrc'];
-const SECRET = ['/home/ada/.palyra', ...TOKENS, ...HOMES.flatMap((home) => CREDENTIAL_PATHS.map((path) => `${home}/${path}`))];
+const SECRET = [
+  '/home/ada/.palyra',
+  ...TOKENS,
+  ...HOMES.flatMap((home) => CREDENTIAL_PATHS.map((path) => `${home}/${path}`)),
+];
 const PLACES = ['/usr/bin', '/tmp', '/dev/pts', '/home/ada/.config/nvim', '/home/eve/x', WORK, ...SECRET];
 
 /** As if everything were there. */
