@@ -3,7 +3,7 @@
  * before it has their numbers. Here it can look for nobody at all, for it may open no file.
  */
 import { execFileSync } from 'node:child_process';
-import { availableParallelism, release } from 'node:os';
+import { cpus, release } from 'node:os';
 import { expect, test } from 'vitest';
 import { as } from './sandbox-daemon.ts';
 import { childrenOf, describeBothWays, processesWith, python, tierB, uniqueMark } from './sandboxed.ts';
@@ -32,12 +32,15 @@ const HAS_FENCES = major > 6 || (major === 6 && minor >= 15);
 describeBothWays((place) => {
   test.each([
     ['a few', 3],
-    ['a crowd', 35 * availableParallelism()],
+    ['a crowd', 35 * cpus().length],
   ])('%s: all of them are ended', async (_, count) => {
     const { daemon } = place();
     const mark = uniqueMark();
     const before = new Set(childrenOf(daemon.launcherPid));
-    const started = daemon.start(python(FAMILY, String(count), mark), tierB(place()));
+    const started = daemon.start(
+      python(FAMILY, String(count), mark),
+      tierB(place(), { limits: { processes: 8 * count } }),
+    );
     await expect.poll(() => started.text()).toBe('ready');
     const keepers = childrenOf(daemon.launcherPid).filter((pid) => !before.has(pid));
     for (const pid of HAS_FENCES ? keepers : []) {

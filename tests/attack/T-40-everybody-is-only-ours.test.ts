@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { availableParallelism } from 'node:os';
+import { cpus } from 'node:os';
 import { expect, test } from 'vitest';
 import { as, type Daemon, startDaemon } from './sandbox-daemon.ts';
 import { describeBothWays, type Place, processesWith, python, tierB, tierC, uniqueMark } from './sandboxed.ts';
@@ -12,7 +12,7 @@ import { describeBothWays, type Place, processesWith, python, tierB, tierC, uniq
 /** More than a processor has turns for, which is when nobody is looked for any more. */
 const CROWD = `
 import os
-for _ in range(${45 * availableParallelism()}):
+for _ in range(${45 * cpus().length}):
   if os.fork() == 0:
     os.setsid()
     break
@@ -41,7 +41,7 @@ describeBothWays((place) => {
     await Promise.all(others.map(({ running }) => running));
 
     const mark = uniqueMark();
-    const crowd = daemon.start(python(CROWD, mark), profile(place()));
+    const crowd = daemon.start(python(CROWD, mark), profile(place(), { limits: { processes: 1000 } }));
     await expect.poll(() => crowd.text()).toBe('ready');
     crowd.cancel();
     expect((await crowd.ended).kind).toBe('cancelled');

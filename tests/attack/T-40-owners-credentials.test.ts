@@ -13,6 +13,9 @@ const OWNER = 76_543;
 const SECRET = 'the secret of the owner';
 const FILES = ['.ssh/id_ed25519', '.netrc', '.claude/.credentials.json'];
 
+/** As many as a large machine has. */
+const OTHERS = Array.from({ length: 2000 }, (_, at) => `u${at}:x:${200_000 + at}:100::/home/u${at}:/bin/sh\n`).join('');
+
 const READ = `
 for path in NAMES:
   try: print(open(path).read())
@@ -35,7 +38,7 @@ describe.runIf(IS_ROOT)('root’s palyrad, and a workspace of somebody else [nee
     }
     // The machine's accounts are left alone: this one is seen by that daemon only.
     const accounts = join(roots, 'passwd');
-    writeFileSync(accounts, `root:x:0:0::/root:/bin/sh\nowner:x:${OWNER}:${OWNER}::${owners.home}:/bin/sh\n`);
+    writeFileSync(accounts, `${OTHERS}owner:x:${OWNER}:${OWNER}::${owners.home}:/bin/sh\n`);
     const withAccount = ['unshare', '--mount', 'sh', '-c', 'mount --bind "$0" /etc/passwd && exec "$@"', accounts];
     daemon = await startDaemon(place, { asRoot: withAccount });
   });
@@ -55,6 +58,12 @@ describe.runIf(IS_ROOT)('root’s palyrad, and a workspace of somebody else [nee
     const names = JSON.stringify([join(owners.workspace, 'mine'), ...paths]);
     const { stdout } = await daemon.run(python(READ.replace('NAMES', names)), profile(owners));
     expect(stdout).toBe(`${SECRET}\n${'no\n'.repeat(paths.length)}`);
+  });
+
+  test.each(['.ssh', ''])('nor is “%s” of the owner’s home shown because a profile says so', async (name) => {
+    const path = join(owners.home, name);
+    const ended = await daemon.run(python('pass'), tierC(owners, { readOnlyPaths: [path] }));
+    expect([ended.kind, ended.detail]).toEqual(['refused', 'sandbox.invalid_profile']);
   });
 
   test('a place of the owner’s credentials is no workspace', async () => {

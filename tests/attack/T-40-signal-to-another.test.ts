@@ -3,7 +3,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readlinkSync, writeFileSync } from 'node:fs';
-import { availableParallelism, constants } from 'node:os';
+import { constants, cpus } from 'node:os';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { decodeFacts } from '../../packages/sandbox/src/launcher/decode-reports.ts';
 import { encodeRequest } from '../../packages/sandbox/src/launcher/encode-request.ts';
@@ -168,7 +168,7 @@ describe.runIf(IS_ROOT)('the tool’s number is somebody else’s by now [needs:
   /** More than a processor has turns for; others are ended in a hurry then. */
   const CROWD = `
 import os
-for _ in range(${45 * availableParallelism()}):
+for _ in range(${45 * cpus().length}):
   if os.fork() == 0: break
 else: os.write(1, b'xxx')
 while True: pass

@@ -1,8 +1,8 @@
 #include "crowd.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "kill-tree.h"
 #include "pidfd-info.h"
@@ -14,8 +14,10 @@
 static int is_crowded(void) {
   char load[128];
   int running;
+  cpu_set_t ours;
   if (read_text("/proc/loadavg", load, sizeof load) <= 0) return 0;
-  return sscanf(load, "%*s %*s %*s %d/", &running) == 1 && running > CROWD * sysconf(_SC_NPROCESSORS_ONLN);
+  const int processors = sched_getaffinity(0, sizeof ours, &ours) == 0 ? CPU_COUNT(&ours) : 1;
+  return sscanf(load, "%*s %*s %*s %d/", &running) == 1 && running > CROWD * processors;
 }
 
 int how_to_end(const struct job *job) {

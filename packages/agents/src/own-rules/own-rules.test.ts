@@ -312,7 +312,14 @@ test.each([
   ['many commands', Array.from({ length: 3000 }, (_, at) => `a${at}`).join(';'), 'doubt'],
   ['many files of different names', `cat ${Array.from({ length: 60 }, (_, at) => `a${at}a`).join(' ')}`, 'doubt'],
   ['many brackets', '('.repeat(30_000), 'none'],
-  ['many substitutions', '$('.repeat(2000), 'doubt'],
+  ['many substitutions', '$('.repeat(15_000), 'doubt'],
+  ['many substitutions that end', `${'$('.repeat(10_000)}${')'.repeat(10_000)}`, 'doubt'],
+  ['many substitutions in quotes', '"$('.repeat(10_000), 'doubt'],
+  ['many braces', '${'.repeat(15_000), 'doubt'],
+  ['many braces in quotes', '"${'.repeat(10_000), 'doubt'],
+  ['many processes in the place of files', '<('.repeat(10_000), 'none'],
+  ['many documents in one another', '$(cat <<A\n'.repeat(3000), 'doubt'],
+  ['many ticks', '`\\`\\\\`'.repeat(4000), 'doubt'],
   ['many quotes', '"'.repeat(30_001), 'doubt'],
 ])('SECURITY: T-39 — %s is no reason to wait', (_what, command, expected) => {
   const forms = Array.from({ length: 250 }, (_, at) => [`Bash(*a*a*a*a*b${at})`, `Read(**/a*a*a/**/x${at})`]).flat();

@@ -26,13 +26,22 @@ export interface ShellWord {
  * one is among them, so that none is missed.
  */
 export function readShell(text: string): ShellReading {
-  const scan = scanOf(text, []);
+  return readAt(text, 0);
+}
+
+function readAt(text: string, depth: number): ShellReading {
+  const scan = scanOf(text, [], depth);
   readList(scan, undefined);
   return { commands: scan.commands, isWhole: scan.isWhole && scan.documents.length === 0 };
 }
 
+// SECURITY: T-39 — nobody writes so many in one another, and as many as fit into a command are more than the stack holds.
+const DEEPEST = 100;
+
 interface Scan {
   readonly text: string;
+  /** How many substitutions are around what is read. */
+  depth: number;
   at: number;
   readonly commands: SimpleCommand[];
   /** Here-documents whose text is behind the end of this line. */
@@ -51,8 +60,8 @@ interface Announced {
   readonly isExpanded: boolean;
 }
 
-function scanOf(text: string, commands: SimpleCommand[]): Scan {
-  return { text, at: 0, commands, documents: [], isWhole: true, hasNumbers: false };
+function scanOf(text: string, commands: SimpleCommand[], depth: number): Scan {
+  return { text, depth, at: 0, commands, documents: [], isWhole: true, hasNumbers: false };
 }
 
 interface DraftWord {
@@ -226,6 +235,17 @@ function readQuoted(scan: Scan, word: DraftWord): void {
 
 /** Behind its first sign. What it starts is started, wherever it stands. */
 function readSubstitution(scan: Scan, word: DraftWord, sign: '$' | '`'): void {
+  if (scan.depth === DEEPEST) {
+    scan.isWhole = false;
+    scan.at = scan.text.length;
+    return;
+  }
+  scan.depth += 1;
+  readOneSubstitution(scan, word, sign);
+  scan.depth -= 1;
+}
+
+function readOneSubstitution(scan: Scan, word: DraftWord, sign: '$' | '`'): void {
   word.isLiteral = false;
   word.text += sign;
   if (scan.text[scan.at] === '[') scan.hasNumbers = true;
@@ -245,7 +265,7 @@ function readTicks(scan: Scan): void {
   // Only in quotes it is gone before a quote.
   if (scan.at >= scan.text.length || inside.includes('\\"')) scan.isWhole = false;
   scan.at += 1;
-  const { commands, isWhole } = readShell(inside.replaceAll(/\\([\\$`])/g, '$1'));
+  const { commands, isWhole } = readAt(inside.replaceAll(/\\([\\$`])/g, '$1'), scan.depth);
   for (const each of commands) scan.commands.push(each);
   if (!isWhole) scan.isWhole = false;
 }
@@ -289,7 +309,7 @@ function skipDocuments(scan: Scan): void {
 
 /** In a document quotes are none, but what is put in is started. */
 function readExpanded(scan: Scan, body: string): void {
-  const inside = scanOf(body, scan.commands);
+  const inside = scanOf(body, scan.commands, scan.depth);
   const word = { text: '', isLiteral: true, isQuoted: false };
   while (inside.at < body.length) {
     const sign = body[inside.at] ?? '';

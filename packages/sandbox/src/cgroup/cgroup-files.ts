@@ -7,6 +7,7 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmdirSync,
   statSync,
   writeSync,
@@ -27,6 +28,8 @@ export interface CgroupFiles {
 export interface CgroupChanges extends CgroupFiles {
   /** Whose processes are ours: it and what it started. */
   readonly pid: number;
+  /** In which that number and all others mean something. */
+  readonly pidNamespace: string;
   /** Names of the directories directly in it. */
   directoriesIn(path: string): readonly string[];
   write(path: string, text: string): boolean;
@@ -43,6 +46,7 @@ export function hostCgroupFiles(ours: number = process.pid): CgroupChanges {
   return {
     uid: process.geteuid?.() ?? -1,
     pid: ours,
+    pidNamespace: ownPidNamespace(),
     readText: (path) => attempt(() => readFileSync(path, 'utf8')),
     exists: (path) => existsSync(path),
     isWritable: (path) => succeeds(() => accessSync(path, constants.W_OK)),
@@ -62,6 +66,11 @@ export function hostCgroupFiles(ours: number = process.pid): CgroupChanges {
     },
     pause: () => pause(PAUSE_MS),
   };
+}
+
+/** Its number; `0` where the kernel does not say. */
+export function ownPidNamespace(): string {
+  return /\d+/.exec(attempt(() => readlinkSync('/proc/self/ns/pid')) ?? '')?.[0] ?? '0';
 }
 
 function writeExisting(path: string, text: string): void {

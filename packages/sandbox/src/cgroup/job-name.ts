@@ -27,6 +27,16 @@ export function parseJobName(name: string): JobNameParts | undefined {
   return { launcherPid: Number(pid), launcherStartTicks: Number(ticks), job };
 }
 
+/** Of one of many jobs; begins with the pid namespace in which the launcher's number means it. */
+export function jobIn(pidNamespace: string, job: number): string {
+  return `n${pidNamespace}-${job}`;
+}
+
+/** Undefined where a name does not say so. */
+export function pidNamespaceOf({ job }: Pick<JobNameParts, 'job'>): string | undefined {
+  return /^n(\d+)-/.exec(job)?.[1];
+}
+
 /** From the text of /proc/PID/stat; the program's name in it may hold spaces and brackets. */
 export function startTicksOf(stat: string): number | undefined {
   const ticks = fieldsAfterName(stat)[19];

@@ -15,6 +15,7 @@ function fakeKernel({ pids, stuck = [] }: { pids: readonly string[]; stuck?: rea
   const changes: CgroupChanges = {
     uid: 0,
     pid: 7,
+    pidNamespace: '1',
     readText(path) {
       // Everything else that runs was started by 7, except what begins with a 9.
       const process = /^\/proc\/(\d+)\/stat$/.exec(path)?.[1];

@@ -25,6 +25,7 @@ function fakeCgroups({ jobs, running = {}, immortal = [], hasKillFile = false }:
   const changes: CgroupChanges = {
     uid: 0,
     pid: 1,
+    pidNamespace: '7',
     readText(path) {
       const pid = Number(/^\/proc\/(\d+)\/stat$/.exec(path)?.[1]);
       const found = running[pid];
@@ -96,6 +97,14 @@ test('a job of another pid namespace is left in peace: kill(0) would be us', asy
   const host = fakeCgroups({ jobs: { 'palyra-12-100-a': [0, 60] } });
   expect(await removeStale(V2, host.changes)).toMatchObject({ removed: [], left: [{ directory: expect.any(String) }] });
   expect(host.acts).toEqual([]);
+});
+
+test('whether a launcher of another pid namespace lives is not for us to tell', async () => {
+  const host = fakeCgroups({
+    jobs: { 'palyra-12-100-n8-1': [], 'palyra-12-100-n8-2': [60], 'palyra-12-100-n7-3': [61] },
+  });
+  expect(await removeStale(V2, host.changes)).toEqual({ removed: [`${OWN}/palyra-12-100-n7-3`], left: [] });
+  expect(host.names()).toEqual(expect.arrayContaining(['palyra-12-100-n8-1', 'palyra-12-100-n8-2']));
 });
 
 test('the first process of the machine is never killed', async () => {

@@ -1,6 +1,6 @@
 import type { CgroupChanges } from './cgroup-files.ts';
 import type { CgroupDriver } from './detect-cgroups.ts';
-import { isDead, parseJobName, startTicksOf } from './job-name.ts';
+import { isDead, parseJobName, pidNamespaceOf, startTicksOf } from './job-name.ts';
 
 export interface StaleRemoval {
   /** Directories that are gone. */
@@ -71,6 +71,8 @@ function parentsOf(driver: CgroupDriver): readonly string[] {
 function isStale(name: string, changes: CgroupChanges): boolean {
   const parts = parseJobName(name);
   if (parts === undefined) return false;
+  // SECURITY: T-16 — whether that launcher lives cannot be told from here, nor who is in there: its commands would fork no more.
+  if ((pidNamespaceOf(parts) ?? changes.pidNamespace) !== changes.pidNamespace) return false;
   const stat = changes.readText(`/proc/${parts.launcherPid}/stat`);
   if (stat === undefined) return !changes.exists(`/proc/${parts.launcherPid}`);
   return isDead(stat) || startTicksOf(stat) !== parts.launcherStartTicks;

@@ -1,4 +1,4 @@
-/** Below the operator's home. A tool sees none of them, nor anything inside them. */
+/** Below the operator's home, and that of the user whose workspace it is. A tool sees none of them, nor anything inside them. */
 export const CREDENTIAL_PATHS: readonly string[] = [
   '.ssh',
   '.aws',
@@ -66,7 +66,6 @@ export const CREDENTIALS_IN_TOOLCHAINS: readonly string[] = [
   'uv-receipt.toml',
   '.condarc',
   'condarc.d',
-  'conf/settings.xml',
   'corefx/cryptography',
   '.netrc',
   '.pypirc',
@@ -81,7 +80,6 @@ export const CREDENTIALS_IN_TOOLCHAINS: readonly string[] = [
   'envs/*/condarc.d',
   'installs/*/*/etc/npmrc',
   'installs/*/*/pip.conf',
-  'installs/*/*/conf/settings.xml',
   'tools/image/node/*/etc/npmrc',
   'node-versions/*/installation/etc/npmrc',
   'installation/etc/npmrc',

@@ -18,8 +18,10 @@ export function readIdentityFacts(files: Pick<SurveyFiles, 'readText' | 'list' |
 }
 
 /** Of the accounts of this machine that have this uid. */
-export function homesOf(uid: number, files: Pick<SurveyFiles, 'readText'>): readonly string[] {
-  const accounts = parsePasswd(files.readText('/etc/passwd') ?? '').filter((account) => account.uid === uid);
+export function homesOf(uid: number, files: Pick<SurveyFiles, 'readBytes'>): readonly string[] {
+  // A machine of a thousand accounts has more than is read of a text.
+  const text = Buffer.from(files.readBytes('/etc/passwd') ?? []).toString('utf8');
+  const accounts = parsePasswd(text).filter((account) => account.uid === uid);
   return accounts.map(({ home }) => home).filter((home) => home.startsWith('/'));
 }
 

@@ -10,6 +10,8 @@ export interface WalledPlaces {
   readonly palyraHome: string;
   readonly workspace: string;
   readonly files: SurveyFiles;
+  /** Of others than the operator. */
+  readonly secrets?: readonly string[];
 }
 
 /** Kernel interfaces, sockets and the host's own settings. */
@@ -33,10 +35,10 @@ const SHARED_DIRECTORIES = [
 ];
 
 /** Of a path in the tool's view: not what it is called but what it shows decides, so links are resolved on both sides. */
-export function mountWall({ home, palyraHome, workspace, files }: WalledPlaces): MountWall {
+export function mountWall({ home, palyraHome, workspace, files, secrets: others = [] }: WalledPlaces): MountWall {
   const bothWays = (path: string) => [path, resolvePath(files, path)];
   const secrets = [...CREDENTIAL_PATHS, SETTINGS_DIRECTORY].map((name) => join(home, name));
-  const closed = [palyraHome, ...secrets].flatMap(bothWays);
+  const closed = [...[palyraHome, ...secrets].flatMap(bothWays), ...others];
   const kept = [home, workspace].flatMap(bothWays);
 
   return (path) => {

@@ -1,11 +1,12 @@
 import type { LandlockPlan } from '../launch-plan.ts';
 import type { SandboxProfile } from '../profile.ts';
 import { CREDENTIAL_PATHS } from './credential-paths.ts';
-import { homesOf, readIdentityFacts } from './identity-facts.ts';
+import { readIdentityFacts } from './identity-facts.ts';
 import { isRecent, remember, type Sighting } from './known-directories.ts';
 import { isFresh, landlockRules } from './landlock-rules.ts';
 import { type MountWall, mountWall } from './mount-walls.ts';
-import { resolvePath } from './survey-files.ts';
+import { ownersCredentials, ownersCredentialsNow } from './owners-credentials.ts';
+import { isAtOrBelow, resolvePath } from './survey-files.ts';
 import type { SurveyDeps } from './survey-host.ts';
 import { chooseIdentity, type IdentityChoice } from './tool-identity.ts';
 import { findToolchains, type Toolchains } from './toolchains.ts';
@@ -64,35 +65,36 @@ export function rememberSurroundings(deps: SurveyDeps): (workspace: string) => S
     const user = launcher.only ?? { uid: launcher.uid, gid: launcher.gid };
     const found = {
       toolchains: findToolchains({ ...operator, workspace, operator: user, files }),
-      wall: mountWall({ ...operator, workspace, files }),
+      // SECURITY: T-19, T-42 — root would hand them over.
+      wall: mountWall({
+        ...operator,
+        workspace,
+        files,
+        secrets: ownersCredentialsNow(files.stat(workspace)?.uid ?? 0, files),
+      }),
     };
     remember(known, workspace, found);
     return found;
   };
 }
 
-/** Whose files a tool could read without Landlock, and the tokens that lie among the operator's programs. */
-export interface ToolsReach {
-  readonly uid: number;
-  readonly secrets: readonly string[];
-}
-
 export function rememberLandlock(deps: SurveyDeps) {
   const { operator, files, directories, launcher } = deps;
   const known = new Map<string, LandlockPlan>();
-  return (profile: SandboxProfile, root: string, { uid, secrets }: ToolsReach): LandlockPlan | undefined => {
+  return (profile: SandboxProfile, root: string, toolUid: number): LandlockPlan | undefined => {
     if (launcher.landlockVersion === 0) return undefined;
     const { access } = profile.workspace;
-    const key = JSON.stringify([access, root, profile.maskedPaths, profile.readOnlyPaths, uid, secrets]);
+    // What lies in the workspace is the tool's to read.
+    const owners = ownersCredentials(toolUid, files).filter((path) => !isAtOrBelow(path, root));
+    const key = JSON.stringify([access, root, profile.maskedPaths, profile.readOnlyPaths, owners]);
     const before = known.get(key);
     if (before !== undefined && isFresh(before, directories)) return before;
     const real = (path: string) => resolvePath(files, path);
     // SECURITY: T-40 — our own state and credentials, by where they really are: the operator's, and those of the user that root
     // gives the tool, which owns them.
-    const homes = new Set([operator.home, ...homesOf(uid, files)]);
-    const credentials = [...homes].flatMap((home) => CREDENTIAL_PATHS.map((path) => `${home}/${path}`));
+    const credentials = [...CREDENTIAL_PATHS.map((path) => `${operator.home}/${path}`), ...owners];
     // What is typed into the operator's terminals can be read, too; a tool's own is /dev/tty.
-    const hidden = [operator.palyraHome, ...credentials, ...secrets, ...profile.maskedPaths, '/dev/pts'].map(real);
+    const hidden = [operator.palyraHome, ...credentials, ...profile.maskedPaths, '/dev/pts'].map(real);
     // SECURITY: T-40, T-17 — settings of other processes (oom_score_adj) are files in /proc; cgroups that were given to the user,
     // the tool's own with its limits and palyrad's (cgroup.kill), are files in /sys.
     const readOnly = ['/proc', '/sys', ...profile.readOnlyPaths.map(real), ...(access === 'read-only' ? [root] : [])];

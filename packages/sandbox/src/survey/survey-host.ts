@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { BOX_USER } from '../backends/bubblewrap/box-files.ts';
+import { ownPidNamespace } from '../cgroup/cgroup-files.ts';
 import type { CgroupDriver } from '../cgroup/detect-cgroups.ts';
-import { jobNameOf } from '../cgroup/job-name.ts';
+import { jobIn, jobNameOf } from '../cgroup/job-name.ts';
 import { planCgroups } from '../cgroup/plan-cgroups.ts';
 import type { SandboxCommand } from '../command.ts';
 import { parseLimits } from '../facts/parse-proc.ts';
@@ -59,6 +60,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
   const surroundingsOf = rememberSurroundings(deps);
   const landlockFor = rememberLandlock(deps);
   const hostMountsIn = createHostMounts(files);
+  const pidNamespace = ownPidNamespace();
   let jobs = 0;
 
   return {
@@ -83,7 +85,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
       if (program === undefined) return notFound(name, toolchains.remarks, files);
       jobs += 1;
       const { pid: launcherPid, startTicks: launcherStartTicks } = launcher;
-      const jobName = jobNameOf({ launcherPid, launcherStartTicks, job: String(jobs) });
+      const jobName = jobNameOf({ launcherPid, launcherStartTicks, job: jobIn(pidNamespace, jobs) });
       const planned = planCgroups(cgroups, { jobName, limits: profile.limits, mustHold: profile.mustHold });
       if (planned.kind === 'unsupported') return refused('sandbox.unsupported', planned.reason, planned.fix);
 
@@ -99,8 +101,7 @@ export function createSurveyor(deps: SurveyDeps): HostSurveyor {
       ];
       const hidden = outOfReach(shown, identity, files);
       const hostMounts = profile.tier === 'B' ? [] : hostMountsIn({ system: systemPlaces(fixed), shown, wall });
-      const reach = { uid: identity?.uid ?? launcher.uid, secrets: credentials };
-      const landlock = profile.tier === 'B' ? landlockFor(profile, root, reach) : undefined;
+      const landlock = profile.tier === 'B' ? landlockFor(profile, root, identity?.uid ?? launcher.uid) : undefined;
       const isWorkspaceHidden = hidden.has(root);
       const tierB = { profile, identity, launcher, landlock, isWorkspaceHidden, powerfulGroups: fixed.powerfulGroups };
       const refusal = profile.tier === 'B' ? refuseTierB(tierB) : undefined;

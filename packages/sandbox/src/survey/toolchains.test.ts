@@ -109,18 +109,6 @@ describe('each tool manager', () => {
       },
     ],
     [
-      'sdkman: the settings of a Maven',
-      '/home/op/.sdkman/candidates/maven/3.9.9/bin',
-      {
-        '/home/op/.sdkman/candidates/maven/3.9.9/bin/mvn': 'x',
-        '/home/op/.sdkman/candidates/maven/3.9.9/conf/settings.xml': 'token',
-      },
-      {
-        readOnly: ['/home/op/.sdkman/candidates/maven/3.9.9'],
-        masked: ['/home/op/.sdkman/candidates/maven/3.9.9/conf/settings.xml'],
-      },
-    ],
-    [
       '.NET: the private keys of certificates',
       '/home/op/.dotnet',
       {

@@ -2,7 +2,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import type { SandboxErrorCode } from '../sandbox-error.ts';
 import { CREDENTIAL_PATHS, SETTINGS_DIRECTORY } from './credential-paths.ts';
 import { gitDirectoriesOf } from './git-directories.ts';
-import { homesOf } from './identity-facts.ts';
+import { ownersCredentialsNow } from './owners-credentials.ts';
 import { isAtOrBelow, resolvePath, type SurveyFiles, withRememberedPaths } from './survey-files.ts';
 
 export type WorkspaceCheck = (CheckedFolder & CheckedGit) | RefusedFolder;
@@ -128,8 +128,7 @@ function whyUnsafe(path: string, { home, palyraHome, files, ownerUid }: Surround
   if (bothWays(palyraHome).some((place) => isAtOrBelow(place, path) || isAtOrBelow(path, place))) {
     return 'The workspace holds, or lies in, the daemon’s own directory.';
   }
-  const homes = new Set([home, ...homesOf(ownerUid, files)]);
-  const secrets = [...homes].flatMap((each) => credentialPlaces(each, files));
+  const secrets = [...credentialPlaces(home, files), ...ownersCredentialsNow(ownerUid, files)];
   if (secrets.some((place) => isAtOrBelow(place, path) || isAtOrBelow(path, place))) {
     return 'The workspace holds, or lies in, a place of credentials.';
   }

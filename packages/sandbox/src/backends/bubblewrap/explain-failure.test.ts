@@ -109,6 +109,8 @@ test.each<[string, string | undefined]>([
   ['a mount namespace cannot be made: Operation not permitted', 'unsupported'],
   ['a mount namespace cannot be made: No space left on device', 'unsupported'],
   ['a mount namespace cannot be made: Invalid argument', 'unsupported'],
+  ['a mount namespace cannot be made: Cannot allocate memory', 'failed'],
+  ['a mount namespace cannot be made: No such file or directory', undefined],
   ['mounts cannot be made private: Permission denied', 'unsupported'],
   ['Landlock refused the rules: Argument list too long', 'unsupported'],
   ['no process can be made: Resource temporarily unavailable', 'failed'],

@@ -23,8 +23,10 @@ export function explainLauncherFailure(message: string, readText: ReadHostText):
   // An ordinary user's launcher makes a user namespace before bubblewrap does, where the host's mounts are shared (systemd).
   if (message.startsWith('a mount namespace cannot be made: No space left')) return namespacesUsedUp(readText);
   if (message.startsWith('a mount namespace cannot be made: Invalid argument')) return NO_KERNEL;
-  if (message.startsWith('a mount namespace cannot be made')) return namespacesRefused(readText);
-  if (message.startsWith('mounts cannot be made private')) return mountsRefused(readText);
+  if (/^a mount namespace cannot be made: (?:Operation not|Permission)/.test(message))
+    return namespacesRefused(readText);
+  if (/^mounts cannot be made private: (?:Operation not|Permission)/.test(message)) return mountsRefused(readText);
+  if (/^a mount namespace cannot be made: Cannot allocate/.test(message)) return EXHAUSTED;
   if (/^a path cannot be given .*: (?:No such file|Not a directory|Too many levels)/.test(message)) return SOURCE_GONE;
   if (/^(?:ids cannot be mapped|a path cannot be given to the tool's user)/.test(message)) return NO_IDMAP;
   if (message.startsWith('Landlock ')) return NO_LANDLOCK;
@@ -139,7 +141,7 @@ const APPARMOR: Explanation = unsupported(
   'AppArmor restricts user namespaces (kernel.apparmor_restrict_unprivileged_userns = 1, as Ubuntu has it since 23.10).',
   'As root: sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, and the same in a file of /etc/sysctl.d. Or allow ' +
     'them to two programs only, each by a profile in /etc/apparmor.d that apparmor_parser -r loads: bwrap by ' +
-    '/usr/share/apparmor/extra-profiles/bwrap-userns-restrict (package apparmor-profiles), palyra-launcher by one with `userns,`.',
+    '/usr/share/apparmor/extra-profiles/bwrap-userns-restrict (package apparmor-profiles), palyra-launcher by one with flags=(unconfined) and `userns,`.',
 );
 
 const CONTAINER: Explanation = unsupported(

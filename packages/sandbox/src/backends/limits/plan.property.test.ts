@@ -11,20 +11,14 @@ import { planLimits } from './plan.ts';
 const WORK = '/home/ada/src/app';
 /** The operator's, and those of the user that the tool is. */
 const HOMES = ['/home/ada', '/home/eve'];
-/** Among the operator's programs. */
-const TOKENS = ['/opt/node/etc/npmrc'];
-const SECRET = [
-  '/home/ada/.palyra',
-  ...TOKENS,
-  ...HOMES.flatMap((home) => CREDENTIAL_PATHS.map((path) => `${home}/${path}`)),
-];
+const SECRET = ['/home/ada/.palyra', ...HOMES.flatMap((home) => CREDENTIAL_PATHS.map((path) => `${home}/${path}`))];
 const PLACES = ['/usr/bin', '/tmp', '/dev/pts', '/home/ada/.config/nvim', '/home/eve/x', WORK, ...SECRET];
 
 /** As if everything were there. */
 const landlockFor = rememberLandlock({
   operator: { path: '', home: '/home/ada', palyraHome: '/home/ada/.palyra', environment: {} },
   launcher: { landlockVersion: 6 },
-  files: { realPath: (path: string) => path, readText: () => 'eve:x:1000:1000::/home/eve:/bin/sh' },
+  files: { realPath: (path: string) => path, readBytes: () => Buffer.from('eve:x:1000:1000::/home/eve:/bin/sh') },
   directories: {
     list(directory: string) {
       const start = directory === '/' ? '/' : `${directory}/`;
@@ -106,7 +100,7 @@ const anyCase: fc.Arbitrary<Case> = fc
   .map(({ command, profile, survey }) => ({
     command,
     profile,
-    survey: { ...survey, landlock: landlockFor(profile, WORK, { uid: 1000, secrets: TOKENS }) },
+    survey: { ...survey, landlock: landlockFor(profile, WORK, 1000) },
   }));
 
 const everyPlan = (holds: (plan: ReturnType<typeof planLimits>, drawn: Case) => void) =>
