@@ -1,3 +1,5 @@
+import { type Draft, type DraftWord, draftAt, type Scan, scanOf } from './shell-scan.ts';
+
 /** What a line for a shell would start, as far as can be told without running it. */
 export interface ShellReading {
   readonly commands: readonly SimpleCommand[];
@@ -37,52 +39,6 @@ function readAt(text: string, depth: number): ShellReading {
 
 // SECURITY: T-39 — nobody writes so many in one another, and as many as fit into a command are more than the stack holds.
 const DEEPEST = 100;
-
-interface Scan {
-  readonly text: string;
-  /** How many substitutions are around what is read. */
-  depth: number;
-  at: number;
-  readonly commands: SimpleCommand[];
-  /** Here-documents whose text is behind the end of this line. */
-  documents: Announced[];
-  isWhole: boolean;
-  /** There was a place where `<<` may be an operator of numbers. */
-  hasNumbers: boolean;
-}
-
-interface Announced {
-  readonly end: string;
-  readonly into: string[];
-  /** Of `<<-`: tabs before the end are none of it. */
-  readonly isIndented: boolean;
-  /** Substitutions in it are made. */
-  readonly isExpanded: boolean;
-}
-
-function scanOf(text: string, commands: SimpleCommand[], depth: number): Scan {
-  return { text, depth, at: 0, commands, documents: [], isWhole: true, hasNumbers: false };
-}
-
-interface DraftWord {
-  text: string;
-  isLiteral: boolean;
-  isQuoted: boolean;
-}
-
-interface Draft {
-  readonly from: number;
-  readonly words: ShellWord[];
-  readonly files: ShellWord[];
-  readonly documents: string[];
-  word: DraftWord | undefined;
-  /** What the next word is. */
-  next: 'word' | 'file' | 'text' | 'document' | 'indented';
-}
-
-function draftAt(from: number): Draft {
-  return { from, words: [], files: [], documents: [], word: undefined, next: 'word' };
-}
 
 function readList(scan: Scan, end: ')' | undefined): void {
   const awaited = scan.documents.length;

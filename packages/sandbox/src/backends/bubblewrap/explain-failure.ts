@@ -26,7 +26,7 @@ export function explainLauncherFailure(message: string, readText: ReadHostText):
   if (/^a mount namespace cannot be made: (?:Operation not|Permission)/.test(message))
     return namespacesRefused(readText);
   if (/^mounts cannot be made private: (?:Operation not|Permission)/.test(message)) return mountsRefused(readText);
-  if (/^a mount namespace cannot be made: Cannot allocate/.test(message)) return EXHAUSTED;
+  if (message.startsWith('a mount namespace cannot be made: Cannot allocate')) return EXHAUSTED;
   if (/^a path cannot be given .*: (?:No such file|Not a directory|Too many levels)/.test(message)) return SOURCE_GONE;
   if (/^(?:ids cannot be mapped|a path cannot be given to the tool's user)/.test(message)) return NO_IDMAP;
   if (message.startsWith('Landlock ')) return NO_LANDLOCK;
