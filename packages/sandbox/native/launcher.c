@@ -19,6 +19,7 @@
 #include "frames.h"
 #include "hand-over.h"
 #include "job-cgroups.h"
+#include "job-end.h"
 #include "job-life.h"
 #include "job-steps.h"
 #include "job-streams.h"
