@@ -3,8 +3,10 @@
  * processes waits a second for a turn of its own.
  */
 import { release } from 'node:os';
-import { expect, test } from 'vitest';
-import { describeBothWays, python, tierB, tierC } from './sandboxed.ts';
+import { removeOrdinaryUser } from '@palyra/testkit';
+import { afterAll, describe, expect, test } from 'vitest';
+import { startServicePlace } from '../service/service-place.ts';
+import { describeBothWays, IS_ROOT, python, tierB, tierC } from './sandboxed.ts';
 
 const TAKE_SHORT_TURNS = `
 import ctypes, errno, os, struct
@@ -39,6 +41,23 @@ const TIERS = [
 describeBothWays((place) => {
   test.each(TIERS)('Tier %s: the turns that it was given stay its own and its children’s', async (_, profile) => {
     const { stdout } = await place().daemon.run(python(TAKE_SHORT_TURNS), profile(place()));
+    expect(stdout.split('\n')).toEqual([GIVEN, 'EPERM', 'EPERM', 'done', GIVEN, '']);
+  });
+});
+
+/** Nobody's of these may set the turns of another user's process. */
+const UNIT = 'setuid,setgid,chown,sys_admin,sys_ptrace,kill,sys_resource'.split(',').map((name) => `+${name}`);
+
+describe.runIf(IS_ROOT)('palyrad as a service [needs: root]', () => {
+  afterAll(removeOrdinaryUser);
+
+  test('a tool has them there, too', async () => {
+    const through = ['setpriv', '--no-new-privs', `--bounding-set=${['-all', ...UNIT].join(',')}`];
+    const place = await startServicePlace({ through });
+    const input = { argv: ['python3', '-c', TAKE_SHORT_TURNS] };
+    const called = place.tell<{ outcome: { stdout: string } }>({ act: 'call', tool: 'palyra.process.run', input });
+    const { stdout } = (await called).outcome;
+    await place.close();
     expect(stdout.split('\n')).toEqual([GIVEN, 'EPERM', 'EPERM', 'done', GIVEN, '']);
   });
 });

@@ -10,15 +10,15 @@ describeRoot((place) => {
   test.each([
     ['B', tierB],
     ['C', tierC],
-  ] as const)('Tier %s: what runs goes on', async (_, profile) => {
+  ] as const)('Tier %s: what runs goes on', async (tier, profile) => {
     const { daemon } = place();
-    const held = daemon.start(sh(`while ! test -e go-${_}; do sleep 0.05; done; echo went on`), profile(place()));
+    const held = daemon.start(sh(`while ! test -e go-${tier}; do sleep 0.05; done; echo went on`), profile(place()));
     await held.running;
     const stranger = await startDaemon(place(), {
       asRoot: ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child', '--'],
     });
     await stranger.close();
-    const go = await daemon.run(sh(`touch go-${_}`), profile(place()));
+    const go = await daemon.run(sh(`touch go-${tier}`), profile(place()));
     expect(go.kind).toBe('completed');
     expect(await held.ended).toMatchObject({ kind: 'completed', stdout: 'went on\n', stderr: '' });
   });

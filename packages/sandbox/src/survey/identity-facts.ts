@@ -18,7 +18,7 @@ export function readIdentityFacts(files: Pick<SurveyFiles, 'readText' | 'list' |
 }
 
 /** Of the accounts of this machine that have this uid. */
-export function homesOf(uid: number, files: Pick<SurveyFiles, 'readBytes'>): readonly string[] {
+export function homesOfUser(uid: number, files: Pick<SurveyFiles, 'readBytes'>): readonly string[] {
   // A machine of a thousand accounts has more than is read of a text.
   const text = Buffer.from(files.readBytes('/etc/passwd') ?? []).toString('utf8');
   const accounts = parsePasswd(text).filter((account) => account.uid === uid);

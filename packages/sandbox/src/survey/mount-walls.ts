@@ -10,7 +10,7 @@ export interface WalledPlaces {
   readonly palyraHome: string;
   readonly workspace: string;
   readonly files: SurveyFiles;
-  /** Of others than the operator. */
+  /** Of others than the operator, also where nothing is yet. */
   readonly secrets?: readonly string[];
 }
 
@@ -38,13 +38,17 @@ const SHARED_DIRECTORIES = [
 export function mountWall({ home, palyraHome, workspace, files, secrets: others = [] }: WalledPlaces): MountWall {
   const bothWays = (path: string) => [path, resolvePath(files, path)];
   const secrets = [...CREDENTIAL_PATHS, SETTINGS_DIRECTORY].map((name) => join(home, name));
-  const closed = [...[palyraHome, ...secrets].flatMap(bothWays), ...others];
+  const closed = [palyraHome, ...secrets].flatMap(bothWays);
   const kept = [home, workspace].flatMap(bothWays);
 
   return (path) => {
     // SECURITY: T-19 — nothing at, above or inside a secret, and nothing above the operator's home.
-    if (closed.some((secret) => isAtOrBelow(path, secret))) return 'It lies where credentials are kept.';
-    if (closed.some((secret) => isAtOrBelow(secret, path))) return 'It holds credentials.';
+    if ([...closed, ...others].some((secret) => isAtOrBelow(path, secret)))
+      return 'It lies where credentials are kept.';
+    // A home of others may be the project itself, so only what is there now counts of it.
+    const isHeld = (secret: string) => isAtOrBelow(secret, path);
+    const isThere = (secret: string) => files.lstat(secret) !== undefined;
+    if (closed.some(isHeld) || others.filter(isHeld).some(isThere)) return 'It holds credentials.';
     if (kept.some((place) => isAtOrBelow(place, path))) return 'It holds the home directory or the workspace.';
     if (HOST_DIRECTORIES.some((directory) => isAtOrBelow(path, directory))) return 'It belongs to the host.';
     if (SHARED_DIRECTORIES.some((directory) => isAtOrBelow(directory, path))) return 'It is too wide.';

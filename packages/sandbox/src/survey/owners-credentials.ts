@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { CREDENTIAL_PATHS } from './credential-paths.ts';
-import { homesOf } from './identity-facts.ts';
+import { homesOfUser } from './identity-facts.ts';
 import { resolvePath, type SurveyFiles } from './survey-files.ts';
 
 /**
@@ -8,7 +8,7 @@ import { resolvePath, type SurveyFiles } from './survey-files.ts';
  * is, and with that the right to read them.
  */
 export function ownersCredentials(uid: number, files: SurveyFiles): readonly string[] {
-  const places = homesOf(uid, files).flatMap((home) => CREDENTIAL_PATHS.map((name) => join(home, name)));
+  const places = homesOfUser(uid, files).flatMap((home) => CREDENTIAL_PATHS.map((name) => join(home, name)));
   return [...new Set(places.flatMap((place) => [place, resolvePath(files, place)]))];
 }
 

@@ -5,7 +5,7 @@ import { readIdentityFacts } from './identity-facts.ts';
 import { isRecent, remember, type Sighting } from './known-directories.ts';
 import { isFresh, landlockRules } from './landlock-rules.ts';
 import { type MountWall, mountWall } from './mount-walls.ts';
-import { ownersCredentials, ownersCredentialsNow } from './owners-credentials.ts';
+import { ownersCredentials } from './owners-credentials.ts';
 import { isAtOrBelow, resolvePath } from './survey-files.ts';
 import type { SurveyDeps } from './survey-host.ts';
 import { chooseIdentity, type IdentityChoice } from './tool-identity.ts';
@@ -70,7 +70,7 @@ export function rememberSurroundings(deps: SurveyDeps): (workspace: string) => S
         ...operator,
         workspace,
         files,
-        secrets: ownersCredentialsNow(files.stat(workspace)?.uid ?? 0, files),
+        secrets: ownersCredentials(files.stat(workspace)?.uid ?? 0, files),
       }),
     };
     remember(known, workspace, found);
