@@ -106,11 +106,16 @@ test.skipIf(!IS_ROOT || unified === undefined)(
 /** More than a processor has turns for, each in a session of its own, and so each with a share of its own. */
 const CROWD = `
 import os
+start, held = os.pipe()
 for _ in range(${45 * cpus().length}):
   if os.fork() == 0:
+    os.close(held)
     os.setsid()
+    os.read(start, 1)
     break
-else: os.write(1, b'xxx')
+else:
+  os.close(held)
+  os.write(1, b'xxx')
 while True: pass
 `;
 

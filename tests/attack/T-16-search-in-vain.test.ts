@@ -8,18 +8,22 @@ import { expect, test } from 'vitest';
 import { as } from './sandbox-daemon.ts';
 import { childrenOf, describeBothWays, processesWith, python, tierB, uniqueMark } from './sandboxed.ts';
 
-/** Three of them, deaf, each in a session of its own and without the parent that it had; those that run on are a crowd. */
+/** Three of them, deaf, each in a session of its own and without the parent that it had; when all of them are there they run on, and many are a crowd. */
 const FAMILY = `
 import os, signal, sys, time
 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT): signal.signal(number, signal.SIG_IGN)
 count = int(sys.argv[1])
+start, held = os.pipe()
 for _ in range(count):
   if os.fork() == 0:
+    os.close(held)
     os.setsid()
     if os.fork(): os._exit(0)
+    os.read(start, 1)
     break
 else:
   for _ in range(count): os.wait()
+  os.close(held)
   os.write(1, b'ready')
 while True:
   if count < 10: time.sleep(100)
