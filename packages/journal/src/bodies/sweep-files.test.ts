@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -103,6 +104,8 @@ test('nothing is removed that is not ours, nor through a link, nor when the data
   expect(await place.sweepIn(2 * HOUR)).toEqual({ removed: 0 });
   expect(readdirSync(join(place.home, 'elsewhere')).toSorted()).toEqual([commitment, 'notes.txt'].toSorted());
 
+  // One body in 256 would have its place there.
+  rmSync(shard);
   const lost = await place.prepare('lost');
   const sweeping = sweepBodyFiles({
     directory: place.directory,
